@@ -492,7 +492,7 @@ CREATE TABLE ops.audit (
 COMMENT ON TABLE ops.audit IS 'Who forgot and exported what, without the content; the changes that were pushed are in ops.changes. The view audit shows both. Rows are never removed. Key: id.';
 COMMENT ON COLUMN ops.audit.id IS 'Id of the record; ids sort by time.';
 COMMENT ON COLUMN ops.audit."at" IS 'When it was done (UTC).';
-COMMENT ON COLUMN ops.audit.action IS 'forget (signalhouse forget), expire (retention.deletedContentDays), export (a file was written for somebody) or read (somebody queried, or looked at the report).';
+COMMENT ON COLUMN ops.audit.action IS 'forget (signalhouse forget), expire (retention.deletedContentDays), export (a file was written for somebody), read (somebody queried, or looked at a page with names) or login (somebody logged in to serve, or tried to).';
 COMMENT ON COLUMN ops.audit.entity_type IS 'What was forgotten: person, company or conversation. NULL for other actions.';
 COMMENT ON COLUMN ops.audit.entities IS 'How many of them. NULL where that is not counted.';
 COMMENT ON COLUMN ops.audit.requested_by IS 'Who asked for it: the user of the operating system, or what --by says.';

@@ -1,5 +1,5 @@
--- Who changed, merged, forgot, exported and read what. One row for each change and each merge of people that was requested,
--- whatever became of it, and one for each request to forget, export, reading, and removal of old content.
+-- Who changed, merged, forgot, exported and read what, and who logged in. One row for each change and each merge of people that was requested,
+-- whatever became of it, and one for each request to forget, export, reading, login, and removal of old content.
 CREATE OR REPLACE VIEW audit AS
 SELECT
   queued_at AS "at",
@@ -30,14 +30,14 @@ SELECT
   details,
   id
 FROM ops.audit;
-COMMENT ON VIEW audit IS 'Who changed, merged, forgot, exported and read what, and when: the changes that were requested, the merges of people, the requests to forget, the exports, the queries and pages that were read (for retention.recordsDays), and the removals of old content (retention.deletedContentDays). It holds no content and no name of anybody who was forgotten.';
+COMMENT ON VIEW audit IS 'Who changed, merged, forgot, exported and read what and logged in, and when: the changes that were requested, the merges of people, the requests to forget, the exports, the queries and pages that were read and the logins (for retention.recordsDays), and the removals of old content (retention.deletedContentDays). It holds no content and no name of anybody who was forgotten.';
 COMMENT ON COLUMN audit."at" IS 'When it was requested (UTC).';
-COMMENT ON COLUMN audit.action IS 'change, merge (of people; it cannot be undone), forget, expire (content of what the API deleted was dropped), export or read.';
+COMMENT ON COLUMN audit.action IS 'change, merge (of people; it cannot be undone), forget, expire (content of what the API deleted was dropped), export, read, or login (somebody logged in to serve, or tried to).';
 COMMENT ON COLUMN audit.entity_type IS 'topic or company for a change; person, company or conversation for forget; person for merge. NULL for others.';
 COMMENT ON COLUMN audit.entity_id IS 'The topic or company of a change, the person who was merged into another. NULL for others: who was forgotten is not recorded.';
 COMMENT ON COLUMN audit.entities IS 'How many topics, people, companies, conversations or messages. NULL where that is not counted.';
 COMMENT ON COLUMN audit.requested_by IS 'Who requested it. NULL for what the worker does by itself.';
 COMMENT ON COLUMN audit.reason IS 'Why, as --reason, or the column reason of a sheet, said. NULL when nothing was said.';
 COMMENT ON COLUMN audit.outcome IS 'Status of a change or merge (ops.changes.status); done, or what is still to do, for others.';
-COMMENT ON COLUMN audit.details IS 'What it concerned, as JSON: the columns of a change, rows by table, the tables, the format and the file of an export, or by what something was read (sql, report, or the tool of an assistant), the tables and how many rows.';
+COMMENT ON COLUMN audit.details IS 'What it concerned, as JSON: the columns of a change, rows by table, the tables, the format and the file of an export, or by what something was read (sql, report, or the tool of an assistant), the tables and how many rows; of a login the outcome (done or failed) and the address that it came from.';
 COMMENT ON COLUMN audit.audit_id IS 'The record (ops.changes.id or ops.audit.id).';

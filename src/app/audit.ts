@@ -8,6 +8,7 @@ import type { Log } from '../base/log.js';
 import { osUser } from '../base/os-user.js';
 import type { Warehouse } from '../load/warehouse.js';
 import type { AuditRecord } from '../privacy/records.js';
+import type { LoginAttempt } from '../serve/http/login.js';
 import type { Setup } from './setup.js';
 
 /**
@@ -66,9 +67,18 @@ export function recordRead(setup: Setup, details: ReadRecord, requestedBy?: stri
   }
 }
 
+/** Records that somebody logged in, or tried to, under a name. Where that is not possible, the log has it alone. */
+export function recordLogin(setup: Setup, { name, ...details }: LoginAttempt): void {
+  try {
+    record(setup, 'login', details, name);
+  } catch (error) {
+    setup.log.error({ err: error }, 'a login could not be recorded in audit.journal');
+  }
+}
+
 function record(
   { config, clock = systemClock }: Setup,
-  action: 'export' | 'read',
+  action: 'export' | 'read' | 'login',
   details: unknown,
   requestedBy = osUser(),
 ): void {

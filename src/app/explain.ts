@@ -139,22 +139,9 @@ export async function explainEntity(
     requests,
     runs: await entity.runsOf(snapshot, id, documents, requests.newest),
     conflicts: changes.flatMap((change) => (change.status === 'conflict' ? change.id : [])),
-    timeline: await timeline(),
+    timeline: await timelineOf(snapshot, kind, id, changes, presence),
     rejected: await entity.rejectionsOf(snapshot, id, documents),
   };
-
-  async function timeline(): Promise<TimelineEvent[]> {
-    const versions = await entity.versionsOf(snapshot, kind, id);
-    const events: TimelineEvent[] = [
-      ...versions.map((version, index) => seen(version, versions[index - 1])),
-      ...(await entity.historyOf(snapshot, kind, id)).map(recorded),
-      ...(await entity.mergesOf(snapshot, kind, id)).map((merge) => merged(merge, id)),
-      ...changes.map(pushed),
-      ...(kind === 'conversation' ? await entity.messageDaysOf(snapshot, id) : []).map(written),
-      ...missed(presence),
-    ];
-    return events.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
-  }
 
   async function explainChildren(): Promise<ExplainedChild[]> {
     const list = entity.listOf(kind);
@@ -178,6 +165,26 @@ export async function explainEntity(
     const input = { known, resources, children: asked, settings: config, measured, companyGroupsCome: true };
     return why(input, now, entityId, await storedCounters(snapshot, names), activity);
   }
+}
+
+/** What happened to an entity, newest first: what syncs saw, what the API recorded, and what we changed. */
+export async function timelineOf(
+  snapshot: Snapshot,
+  kind: entity.EntityKind,
+  id: string,
+  changes: readonly Change[],
+  presence: entity.Presence | null,
+): Promise<TimelineEvent[]> {
+  const versions = await entity.versionsOf(snapshot, kind, id);
+  const events: TimelineEvent[] = [
+    ...versions.map((version, index) => seen(version, versions[index - 1])),
+    ...(await entity.historyOf(snapshot, kind, id)).map(recorded),
+    ...(await entity.mergesOf(snapshot, kind, id)).map((merge) => merged(merge, id)),
+    ...changes.map(pushed),
+    ...(kind === 'conversation' ? await entity.messageDaysOf(snapshot, id) : []).map(written),
+    ...missed(presence),
+  ];
+  return events.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
 }
 
 function lastOf(

@@ -180,8 +180,15 @@ async function holds(path: string, search: Search): Promise<boolean> {
   const start = bytes.subarray(0, 4).toString('hex');
   if (unsearchable.some((one) => start.startsWith(one))) return true;
   if (bytes.subarray(0, 2).toString('latin1') === 'PK') return workbookHolds(path, bytes, search);
+  if (/\.(draft|told)$/.test(path) && namesForgotten(search.forgotten, bytes.toString())) return true;
   const hasMark = ['fffe', 'feff'].some((one) => start.startsWith(one));
   return (bytes.includes(0) && !hasMark) || isIn(search, textOfBytes(bytes).text);
+}
+
+/** Whether a draft or a tick is about somebody who is being forgotten: these have ids and no names. */
+function namesForgotten(forgotten: Forgotten, json: string): boolean {
+  const texts = [...json.matchAll(/"([^"\\]+)"/g)].map(([, text]) => text);
+  return texts.some((one) => forgotten.has('person', one) || forgotten.has('company', one));
 }
 
 async function workbookHolds(path: string, bytes: Buffer, search: Search): Promise<boolean> {

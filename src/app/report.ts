@@ -148,11 +148,11 @@ const remembered = 8;
 
 /**
  * The report for a web server: made once for each snapshot and date, and one at a time, because each takes the memory
- * and the threads of a query. Topics are links to the page for sheets where there is one. Resolves to null when nothing was published yet. Rejects with UsageError for a bad date.
+ * and the threads of a query. Topics and companies are links to their pages. Resolves to null when nothing was published yet. Rejects with UsageError for a bad date.
  */
 export function reportSource(
   setup: Setup,
-  site: { readonly base: string; readonly hasSheets: boolean },
+  site: { readonly base: string },
 ): (since: string | null, reader: string | null) => Promise<Report | null> {
   let version = '';
   let made = new Map<string, Report>();

@@ -10,7 +10,7 @@ import { Scope } from '../base/scope.js';
 import type { Config, ServeConfig } from '../config/load.js';
 import { resources } from '../contract/resources.js';
 import { cacheFacts, type FactsCache } from '../serve/facts-cache.js';
-import { needsLogin } from '../serve/http/login.js';
+import { type LoginAttempt, needsLogin } from '../serve/http/login.js';
 import { Metrics, ServiceMetrics } from '../serve/http/metrics.js';
 import { startServer } from '../serve/http/server.js';
 import { DeliveryError, testMessage } from '../serve/notify/deliver.js';
@@ -24,6 +24,7 @@ import { Turns } from '../serve/schedule/turns.js';
 import { fileStore } from '../serve/store.js';
 import { createDataDir } from '../store/engine.js';
 import { holdServed } from '../store/lock.js';
+import { recordLogin } from './audit.js';
 import { intakeOf } from './changes.js';
 import { type Channel, channelsOf } from './channels.js';
 import { digestProblems } from './digest.js';
@@ -35,6 +36,7 @@ import { sendNow } from './send-now.js';
 import type { Access, RunSignals, Setup } from './setup.js';
 import { type SendNow, sheetsOf } from './sheets.js';
 import { scheduleFile } from './status.js';
+import { topicsOf } from './topics.js';
 import { refuseTooLittleMemory } from './worker.js';
 
 export { needsLogin } from '../serve/http/login.js';
@@ -68,33 +70,40 @@ export async function serve(
   const port = given ?? config.serve.port;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
-  // It has titles of conversations and names of companies and users.
-  const showsReport = access !== undefined || isLoopback(host);
-  if (!showsReport)
-    log.warn({ host }, '/report is not shown: serve listens beyond this machine, without serve.users');
+  // The report and the topics have titles of conversations and names of companies and users.
+  const showsNames = access !== undefined || isLoopback(host);
+  if (!showsNames)
+    log.warn(
+      { host },
+      'serve listens beyond this machine, without serve.users: only its status, health and metrics are served, and no report, topics or sheets',
+    );
   const service = isList ? new ServiceMetrics({ process: true }) : undefined;
   let finished = true;
   await Scope.run(async (scope) => {
     const all = await assembleAll(scope, members, signals, service);
+    // One board is read at a time: each takes the memory of a query.
+    const inTurn = oneAtATime();
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
+      const sheets =
+        access && sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop));
       return {
         organization,
         metrics,
         facts,
         schedule: scheduler,
         run: runReader(member),
-        report: showsReport
-          ? reportSource(member, { base: organization?.base ?? '', hasSheets: access !== undefined })
-          : undefined,
+        report: showsNames ? reportSource(member, { base: organization?.base ?? '' }) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-        ...(access && {
-          sheets: sheetsOf(member, scheduler, signals.stop, senderOf(member, scheduler, signals.stop)),
-        }),
+        topics: showsNames ? topicsOf(member, inTurn, signals.stop, sheets ?? null) : undefined,
+        sheets,
       };
     });
     const about = { host, port, allowedHosts, token, version, log };
-    const server = await startServer({ ...about, access, sites, service });
+    const loggedIn = (login: LoginAttempt) => {
+      for (const member of members) recordLogin(member, login);
+    };
+    const server = await startServer({ ...about, access, loggedIn, sites, service });
     scope.defer(() => server.close());
     const notifiers = all.flatMap((one) => one.notifiers);
     for (const notifier of notifiers) scope.defer(() => notifier.stop());

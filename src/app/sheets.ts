@@ -13,7 +13,6 @@ import { prepareImport } from '../push/import/import.js';
 import { fromSheet } from '../push/import/source.js';
 import type { PlannedChange } from '../push/plan.js';
 import type { Preview } from '../push/previews.js';
-import { readQueue } from '../push/queue.js';
 import { plainSheets, writeResults } from '../push/result.js';
 import { prepareUndo, undoneBy } from '../push/undo.js';
 import type { SheetFile, Sheets } from '../serve/http/sheets.js';
@@ -22,7 +21,7 @@ import type { Scheduler } from '../serve/schedule/scheduler.js';
 import { literal } from '../store/sql.js';
 import { cancelChanges, confirmPreview, makeSheet, planned, previewsOf, retryChanges } from './changes.js';
 import type { Setup } from './setup.js';
-import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
+import { queueReader, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 
 /**
  * The page for sheets: previews that are made and shown without the lock, and what is confirmed and decided there, which is
@@ -112,7 +111,7 @@ export function sheetsOf(
     return { leftOut: refused, leftOutCount: refused.length };
   }
 
-  const queue = () => withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
+  const queue = queueReader(setup);
 
   /** Raises UsageError before the first sync: there is nothing to compare a sheet with. */
   function refuseWithoutData(): void {
@@ -344,11 +343,10 @@ function lineOfChanges(id: string, own: readonly (Change & ShownStatus)[]): Shee
 }
 
 /** The rows of a download, as a condition on topics or companies. */
-function conditionOf({ about, topic, priority, state, company, text }: SheetFilter): string {
+function conditionOf({ about, priority, state, company, text }: SheetFilter): string {
   const has = (expression: string, part: string) => `contains(lower(${expression}), lower(${literal(part)}))`;
   if (about === 'companies')
     return ['true', ...[company, text].filter(Boolean).map((part) => has('name', part))].join(' AND ');
-  if (topic !== '') return `id = ${literal(topic)}`;
   return [
     'id IN (SELECT topic_id FROM open_topics)',
     ...(priority ? [`priority = ${literal(priority)}`] : []),
@@ -369,7 +367,7 @@ function removeLeftovers(dataDir: string): void {
 }
 
 /** A file that is written for one download, in a folder of its own that is gone afterwards. */
-async function written(
+export async function written(
   dataDir: string,
   name: string,
   write: (path: string) => Promise<unknown>,

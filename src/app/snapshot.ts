@@ -1,4 +1,6 @@
 import { statSync } from 'node:fs';
+import type { Change } from '../push/change.js';
+import { journalPath, readQueue } from '../push/queue.js';
 import { openFull, openPublished, type ReadingLimits, type Snapshot } from '../read/query.js';
 import { filesOf } from '../store/engine.js';
 import { readingLimitsOf, type Setup } from './setup.js';
@@ -52,4 +54,21 @@ export function snapshotVersion(dataDir: string): string | null {
 export function fileVersion(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found ? `${found.ino} ${found.mtimeNs} ${found.size}` : null;
+}
+
+/** A function that reads the queue again only when it has changed. */
+export function queueReader(setup: Setup): () => Promise<readonly Change[]> {
+  const { config, log } = setup;
+  let last: { readonly version: string; readonly changes: Promise<readonly Change[]> } | undefined;
+  return () => {
+    const version = `${snapshotVersion(config.dataDir)}, ${fileVersion(journalPath(config.dataDir))}`;
+    if (last?.version !== version) {
+      const changes = withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
+      changes.catch(() => {
+        last = undefined;
+      });
+      last = { version, changes };
+    }
+    return last.changes;
+  };
 }

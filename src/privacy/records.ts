@@ -24,7 +24,7 @@ export type Step = (typeof steps)[number];
 export interface AuditRecord {
   readonly id: string;
   readonly at: string;
-  readonly action: 'forget' | 'expire' | 'export' | 'read' | 'merge';
+  readonly action: 'forget' | 'expire' | 'export' | 'read' | 'login' | 'merge';
   readonly entityType: string | null;
   readonly entities: number | null;
   readonly requestedBy: string | null;

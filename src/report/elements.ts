@@ -7,7 +7,7 @@ import type { Series } from '../view/charts.js';
 
 /** A chart with its legend, and with a table of the same numbers below it. */
 export function figure(parts: {
-  readonly lead?: string;
+  readonly lead?: Piece;
   readonly chart: Html;
   readonly series?: readonly Pick<Series, 'name' | 'color'>[];
   readonly table: Html;

@@ -13,12 +13,12 @@ import { type Section, sectionsOf } from './sections.js';
 export function reportPage(
   data: ReportData,
   version: string,
-  /** The server that shows it: where its pages are, and whether it has one for sheets. */
-  site: { readonly base: string; readonly hasSheets: boolean } | null = null,
+  /** The server that shows it: where its pages are. */
+  site: { readonly base: string } | null = null,
 ): Page {
   const { header } = data;
-  const sections = sectionsOf(data, (topic, id) =>
-    site?.hasSheets ? html`<a href="${site.base}/sheets?topic=${id}">${topic}</a>` : topic,
+  const sections = sectionsOf(data, (text, path) =>
+    site === null ? text : html`<a href="${site.base}${path}">${text}</a>`,
   );
   return documentPage({
     title: `${header.organization ?? 'Signalhouse'}: report`,

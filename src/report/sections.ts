@@ -31,22 +31,24 @@ const nothingYet: Section = {
 the report again.</p>`,
 };
 
-/** A topic by its title: where a service has the page for sheets, a link to that topic there. */
-export type TopicLink = (title: string, topicId: string) => Piece;
+/** A text that leads to a page about topics or companies, where a service has these; otherwise the text alone. */
+export type PageLink = (text: string, path: string) => Piece;
 
-export function sectionsOf(data: ReportData, topicLink: TopicLink): Section[] {
+const topicPath = (id: string | null) => `/topics/${encodeURIComponent(id ?? '')}`;
+
+export function sectionsOf(data: ReportData, link: PageLink): Section[] {
   if (data.header.as_of === null) return [nothingYet];
   const since = day(data.header.since);
   return [
     { id: 'summary', heading: 'In short', content: summary(data) },
-    { id: 'backlog', heading: 'The backlog', content: backlog(data) },
-    { id: 'growing', heading: 'What grew', content: growing(data, topicLink) },
+    { id: 'backlog', heading: 'The backlog', content: backlog(data, link) },
+    { id: 'growing', heading: 'What grew', content: growing(data, link) },
     { id: 'waiting', heading: 'Who is waiting', content: waiting(data) },
     { id: 'service-levels', heading: 'Replies as promised', content: serviceLevels(data) },
-    { id: 'companies', heading: 'Companies at risk', content: companies(data) },
-    { id: 'duplicates', heading: 'Probably the same', content: duplicates(data, topicLink) },
+    { id: 'companies', heading: 'Companies at risk', content: companies(data, link) },
+    { id: 'duplicates', heading: 'Probably the same', content: duplicates(data, link) },
     { id: 'sources', heading: 'Where people write', content: sources(data) },
-    { id: 'changes', heading: `What changed since ${since}`, content: changes(data, topicLink) },
+    { id: 'changes', heading: `What changed since ${since}`, content: changes(data, link) },
     { id: 'pushed', heading: `What was pushed since ${since}`, content: pushed(data) },
   ];
 }
@@ -75,12 +77,13 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
 
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
 
-function backlog(data: ReportData): Html {
+function backlog(data: ReportData, link: PageLink): Html {
   const { backlogWeeks: rows, totals, header } = data;
   if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
   const sum = (of: 'new' | 'reopened' | 'closed') => rows.reduce((all, row) => all + row[of], 0);
   const weeks = everyWeek(rows, header.as_of);
-  const lead = `${counted(totals.open_topics, 'topic')} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed. The state unknown is that of topics that were not assessed, or could not be.`;
+  const open = link(counted(totals.open_topics, 'topic'), '/topics');
+  const lead = html`${open} ${totals.open_topics === 1 ? 'is' : 'are'} open, ${count(totals.urgent_topics)} with priority high or very high. In ${counted(weeks.length, 'week')}: ${count(sum('new'))} new, ${count(sum('reopened'))} opened again, ${count(sum('closed'))} closed. The state unknown is that of topics that were not assessed, or could not be.`;
   return html`<p>${lead}</p>${backlogOver(
     'Open topics at the end of each week, by priority',
     weeks,
@@ -154,11 +157,11 @@ function backlogNow({ backlog: rows }: ReportData): Html | null {
   })}`;
 }
 
-function growing({ growing: rows }: ReportData, topicLink: TopicLink): Html {
+function growing({ growing: rows }: ReportData, link: PageLink): Html {
   const [first] = rows;
   if (!first) return quiet('No open topic got more messages in the last 7 days than in the 7 days before.');
   return figure({
-    lead: `${counted(first.found, 'open topic')} got more messages in the last 7 days than in the 7 days before. ${most(rows, 'The ten that grew most:')}`,
+    lead: html`${link(counted(first.found, 'open topic'), '/topics?growing=1')} got more messages in the last 7 days than in the 7 days before. ${most(rows, 'The ten that grew most:')}`,
     chart: bars(
       'How many messages more than before the topics got that grew most',
       rows.map(({ title, topic_id, messages, before, momentum }) => ({
@@ -171,7 +174,7 @@ function growing({ growing: rows }: ReportData, topicLink: TopicLink): Html {
       'Topics that grew most, by messages from outside',
       ['topic', 'priority', 'last 7 days#', '7 days before#', 'more#', 'companies#'],
       rows.map((row) => [
-        topicLink(row.title ?? row.topic_id, row.topic_id),
+        link(row.title ?? row.topic_id, topicPath(row.topic_id)),
         plain(row.priority),
         row.messages,
         row.before,
@@ -305,7 +308,7 @@ function serviceLevels({
   })}${shares('service level', levels)}${shares('team', answered(true))}${shares('who replied', answered(false))}`;
 }
 
-function companies({ companies: rows }: ReportData): Html {
+function companies({ companies: rows }: ReportData, link: PageLink): Html {
   const [first] = rows;
   if (!first)
     return quiet(
@@ -347,7 +350,7 @@ function companies({ companies: rows }: ReportData): Html {
       'Companies at risk',
       ['company', 'VIP', 'why', 'last 28 days#', '28 days before#', 'open topics#', 'urgent#', 'waiting#'],
       rows.map((row) => [
-        row.name ?? row.company_id,
+        link(row.name ?? row.company_id, `/companies/${encodeURIComponent(row.company_id)}`),
         row.is_vip ? 'VIP' : '',
         riskOf(row),
         row.messages,
@@ -381,7 +384,7 @@ function riskOf({
   return [why ?? `${count(messages)}, was ${count(before)}`, ...waits].join('; ');
 }
 
-function duplicates({ duplicates: rows }: ReportData, topicLink: TopicLink): Html {
+function duplicates({ duplicates: rows }: ReportData, pageLink: PageLink): Html {
   const parts = (['topic', 'person'] as const).flatMap((entityType) => {
     const own = rows.filter((row) => row.entity_type === entityType);
     const [first] = own;
@@ -390,7 +393,7 @@ function duplicates({ duplicates: rows }: ReportData, topicLink: TopicLink): Htm
     const lead = `${counted(first.found, 'pair')} of ${plural} may be the same. ${first.measured}`;
     if (first.found === 0) return [quiet(`No two ${plural} are probably the same. ${first.measured}`)];
     const link = (id: string | null, name: string | null) =>
-      entityType === 'topic' ? topicLink(name ?? id ?? '', id ?? '') : (name ?? id);
+      entityType === 'topic' ? pageLink(name ?? id ?? '', topicPath(id)) : (name ?? id);
     return [
       html`<p>${lead}</p>${table(
         `The most probable pairs of ${plural}${shownOf(own)}`,
@@ -456,7 +459,7 @@ function countsFigure(
   });
 }
 
-function changes({ changes: rows, latestChanges }: ReportData, topicLink: TopicLink): Html {
+function changes({ changes: rows, latestChanges }: ReportData, link: PageLink): Html {
   if (!rows.some(({ times }) => times > 0)) return quiet('Nothing changed.');
   const chart = countsFigure(
     'How often what happened',
@@ -468,7 +471,7 @@ function changes({ changes: rows, latestChanges }: ReportData, topicLink: TopicL
     `The latest changes of priority and state${shownOf(latestChanges)}`,
     ['topic', 'what', 'from', 'to', 'by', 'on'],
     latestChanges.map((row) => [
-      topicLink(row.title ?? row.topic_id, row.topic_id),
+      link(row.title ?? row.topic_id, topicPath(row.topic_id)),
       row.field,
       plain(row.before),
       plain(row.after),

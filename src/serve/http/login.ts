@@ -22,6 +22,14 @@ declare module 'fastify' {
   }
 }
 
+/** That somebody tried to log in. */
+export interface LoginAttempt {
+  /** As it was entered. */
+  readonly name: string;
+  readonly address: string;
+  readonly outcome: 'done' | 'failed';
+}
+
 interface Form {
   readonly fields: ReadonlyMap<string, string>;
   readonly file: { readonly name: string; readonly bytes: Buffer } | null;
@@ -30,8 +38,8 @@ interface Form {
 const sessionCookie = 'signalhouse';
 const sessionMs = 12 * 3_600_000;
 const loginPath = '/login';
-/** Of a name that is entered from one address. */
-const loginsPerMinute = 5;
+/** Logins a minute with one name, and from one address: neither many names nor many addresses allow more guesses. */
+const maxLogins = { name: 5, address: 20 };
 /** Larger than any sheet of the program: 20,000 topics take 5 MB. */
 const maxUploadBytes = 20_000_000;
 
@@ -59,13 +67,14 @@ export function proxyCheck(proxies: readonly string[]): (address: string) => boo
 /**
  * Lets only people who are known to the routes of `app`, by a login of its own or by the header of a proxy. Every form needs
  * the token of its page. Sessions are in memory: they end after 12 hours, at sign-out, and when the process ends. `home` is
- * where a login leads that was not asked for on the way to another page.
+ * where a login leads that was not asked for on the way to another page; `tried` is called for each login that was checked.
  */
 export async function requireLogin(
   app: FastifyInstance,
   access: AccessSettings,
   clock: Clock,
   home: string,
+  tried: (login: LoginAttempt) => void,
 ): Promise<void> {
   // Loaded only by a server with users.
   const [cookie, csrf, multipart, rateLimit] = await Promise.all([
@@ -83,7 +92,8 @@ export async function requireLogin(
     getUserInfo: ({ person }) => ownerOf(person),
     getToken: (request) => field(request, 'token'),
   });
-  const limits = { files: 1, fields: 20, fieldSize: 2_000, fileSize: maxUploadBytes };
+  // A page of topics has four fields a row, and a column that is pasted is one.
+  const limits = { files: 1, fields: 1_000, fieldSize: 100_000, fileSize: maxUploadBytes };
   await app.register(multipart.default, { limits });
   await app.register(rateLimit.default, {
     global: false,
@@ -149,9 +159,12 @@ export async function requireLogin(
 
   // Each takes 32 MB.
   const inTurn = oneAtATime();
-  const keyGenerator = (request: FastifyRequest) => `${request.ip} ${keyOf(field(request, 'name'))}`;
-  const limit = { max: loginsPerMinute, timeWindow: 60_000, hook: 'preHandler', keyGenerator } as const;
-  const login = { config: { rateLimit: limit }, errorHandler: showError };
+  const limit = (max: number, keyGenerator: (request: FastifyRequest) => string) =>
+    app.createRateLimit({ max, timeWindow: 60_000, keyGenerator });
+  const limited = [
+    limit(maxLogins.address, ({ ip }) => ip),
+    limit(maxLogins.name, (request) => keyOf(field(request, 'name'))),
+  ];
   function showError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     const { status, body } = answerTo(error);
     return showLogin(
@@ -161,11 +174,24 @@ export async function requireLogin(
       body.message,
     );
   }
-  app.post(loginPath, login, async (request, reply) => {
+  app.post(loginPath, { errorHandler: showError }, async (request, reply) => {
+    for (const check of limited) {
+      const found = await check(request);
+      if (!found.isAllowed && found.isExceeded)
+        throw new HttpError(
+          429,
+          'too_many',
+          `That was tried too often. Wait ${found.ttlInSeconds} s, then try again.`,
+        );
+    }
     const [name, next] = [keyOf(field(request, 'name')), localPath(field(request, 'next'), home)];
     const passwordHash = users.get(name)?.passwordHash;
-    if (!(await inTurn(() => isPassword(field(request, 'password'), passwordHash))))
-      throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
+    const isRight = await inTurn(() => isPassword(field(request, 'password'), passwordHash));
+    const entered = field(request, 'name')
+      .replaceAll(/[\p{Cc}\p{Cs}]/gu, '')
+      .slice(0, 100);
+    tried({ name: entered, address: request.ip, outcome: isRight ? 'done' : 'failed' });
+    if (!isRight) throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
     for (const [id, { until }] of sessions) if (until <= clock.monotonic()) sessions.delete(id);
     const id = randomBytes(32).toString('base64url');
     sessions.set(id, { name, passwordHash, until: clock.monotonic() + sessionMs });
@@ -197,18 +223,26 @@ export function field({ form }: FastifyRequest, name: string): string {
   return form?.fields.get(name) ?? '';
 }
 
+/** The fields of the form that was sent, in their order. */
+export function formOf({ form }: FastifyRequest): ReadonlyMap<string, string> {
+  return form?.fields ?? new Map();
+}
+
 /** The values of a field that may be sent several times. */
 export function fields(request: FastifyRequest, name: string): string[] {
   return field(request, name).split('\n').filter(Boolean);
 }
 
-/** Reads a form into memory. A stranger sends no file. */
+/** A stranger sends a login, and no file. */
+const forStrangers = { limits: { files: 0, fields: 20, fieldSize: 2_000 } };
+
+/** Reads a form into memory. */
 async function readForm(request: FastifyRequest): Promise<Form> {
   const fields = new Map<string, string>();
   let file: Form['file'] = null;
   if (!request.isMultipart()) return { fields, file };
   try {
-    for await (const part of request.parts(request.person === null ? { limits: { files: 0 } } : {})) {
+    for await (const part of request.parts(request.person === null ? forStrangers : {})) {
       if (part.type === 'field') {
         // A line for each value of a field that is sent several times.
         const before = fields.get(part.fieldname);

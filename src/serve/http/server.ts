@@ -10,9 +10,10 @@ import { type PageContent, pageAssets, runPage, runsPage, statusPage } from '../
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
 import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure, sendPage } from './guard.js';
-import { type AccessSettings, proxyCheck, requireLogin, visitorOf } from './login.js';
+import { type AccessSettings, type LoginAttempt, proxyCheck, requireLogin, visitorOf } from './login.js';
 import { type Metrics, metricsType, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
+import { type Topics, topicRoutes } from './topics.js';
 import { type Intake, writes } from './writes.js';
 
 /** Limits on what a client sends, and on how long it takes. */
@@ -47,6 +48,8 @@ export interface ServerOptions {
   readonly token?: string | undefined;
   /** Who may look at the pages; without it, they need no login, and the page for sheets does not exist. */
   readonly access?: AccessSettings | undefined;
+  /** Called for each login that was checked, right or wrong. */
+  readonly loggedIn?: ((login: LoginAttempt) => void) | undefined;
   readonly version: string;
   readonly log: Log;
   readonly clock?: Clock | undefined;
@@ -64,6 +67,8 @@ export interface Site {
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
   readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
+  /** Without them, there are no pages about topics: whoever reaches them would see names. */
+  readonly topics?: Topics | undefined;
   readonly facts: FactsCache;
   /** Without it, /report answers 404 and says why. */
   readonly report?: ReportSource | undefined;
@@ -161,13 +166,23 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   health(app, options);
   void app.register(async (all) => {
     const { access, clock = systemClock } = options;
-    if (access) await requireLogin(all, access, clock, service ? '/' : '/sheets');
+    const tried = (login: LoginAttempt) => {
+      if (login.outcome === 'done') log.info(login, 'somebody logged in');
+      else log.warn(login, 'a login failed');
+      options.loggedIn?.(login);
+    };
+    if (access) await requireLogin(all, access, clock, service ? '/' : '/topics', tried);
     if (service) overview(all, options);
     for (const one of sites)
       void all.register(
         async (site) => {
           const content = pages(site, { ...options, ...one });
           if (access && one.sheets) sheetRoutes(site, one.sheets, content, logFault);
+          const { topics } = one;
+          if (topics)
+            void site.register(async (scope) => {
+              topicRoutes(scope, topics, content, logFault);
+            });
         },
         { prefix: one.organization?.base ?? '' },
       );
@@ -297,6 +312,7 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
       now: clock.now(),
       refreshMs,
       hasReport: report !== undefined,
+      hasTopics: options.topics !== undefined,
       organization: options.organization,
       visitor: visitorOf(request, reply),
       zone: typeof zone === 'string' ? zone : undefined,

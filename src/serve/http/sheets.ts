@@ -109,12 +109,13 @@ export function sheetRoutes(
     logFault(error, request);
     return sendPage(
       reply.code(answerTo(error).status),
-      problemPage(await content(request, reply), problemOf(error)),
+      problemPage(await content(request, reply), problemOf(error), '/sheets'),
     );
   });
 }
 
-function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): FastifyReply {
+/** Sends a file for the disk of the reader. */
+export function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): FastifyReply {
   const plain = name.replaceAll(/[^\w. -]/g, '_');
   return reply
     .header(
@@ -125,12 +126,14 @@ function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): FastifyReply
     .send(bytes);
 }
 
-function personOf({ person }: FastifyRequest): Person {
-  if (person === null) throw new Error('a route for sheets without a login');
+/** Who asks. Throws HttpError where nobody has logged in. */
+export function personOf({ person }: FastifyRequest): Person {
+  if (!person) throw new HttpError(403, 'forbidden', 'This needs a login: add serve.users.');
   return person;
 }
 
-function writerOf(request: FastifyRequest): Person {
+/** Who may change something. Throws HttpError for those who only read. */
+export function writerOf(request: FastifyRequest): Person {
   const person = personOf(request);
   if (person.role === 'write') return person;
   throw new HttpError(
@@ -140,7 +143,8 @@ function writerOf(request: FastifyRequest): Person {
   );
 }
 
-function problemOf(error: unknown): Problem {
+/** What went wrong, for the person who asked. */
+export function problemOf(error: unknown): Problem {
   const { body } = answerTo(error);
   if (!(error instanceof SignalhouseError) || error instanceof LockedError)
     return { message: body.message, details: [] };
@@ -152,7 +156,6 @@ function filterOf({ query }: FastifyRequest): SheetFilter {
   const text = (name: string) => (typeof given[name] === 'string' ? given[name].trim().slice(0, 200) : '');
   return {
     about: text('about') === 'companies' ? 'companies' : 'topics',
-    topic: text('topic'),
     priority: text('priority'),
     state: text('state'),
     company: text('company'),

@@ -27,6 +27,14 @@ export class Times {
     return this.#time(at, (ms) => ago(ms, this.now));
   }
 
+  /** `126 d`, or `5 h` within a day: for lists. */
+  age(at: Iso | null): Html {
+    return this.#time(at, (ms) => {
+      const hours = Math.max(0, this.now - ms) / 3_600_000;
+      return hours < 24 ? `${Math.floor(hours)} h` : `${count(Math.floor(hours / 24))} d`;
+    });
+  }
+
   /** `in 6 h 20 min`, or `now`. */
   until(at: Iso | null): Html {
     return this.#time(at, (ms) => (ms <= this.now ? 'now' : `in ${duration(ms - this.now)}`));
@@ -64,9 +72,16 @@ export class Times {
 
 /**
  * A table; a column whose name ends in # holds numbers. On a narrow screen each row becomes a block, in which each value
- * carries the name of its column; the roles say that it is a table all the same.
+ * carries the name of its column; the roles say that it is a table all the same. `head` is what stands above a column instead of
+ * its name, such as a link.
  */
-export function table(id: string, label: string, columns: readonly string[], rows: readonly Row[]): Html {
+export function table(
+  id: string,
+  label: string,
+  columns: readonly string[],
+  rows: readonly Row[],
+  head: (name: string, at: number) => Piece = (name) => name,
+): Html {
   const names = columns.map((name) => name.replace(/#$/, ''));
   const kinds = columns.map((name) => (name.endsWith('#') ? 'number' : 'text'));
   const cell = (piece: Piece, index: number) => {
@@ -77,16 +92,20 @@ export function table(id: string, label: string, columns: readonly string[], row
       : html`<td role="cell" class="${kind}" data-name="${names[index] ?? ''}">${shown}</td>`;
   };
   return html`<table id="${id}" role="table" aria-label="${label}">
-<thead role="rowgroup"><tr role="row">${names.map((name, index) => html`<th scope="col" role="columnheader" class="${kinds[index] ?? 'text'}">${name}</th>`)}</tr></thead>
+<thead role="rowgroup"><tr role="row">${names.map((name, index) => html`<th scope="col" role="columnheader" class="${kinds[index] ?? 'text'}">${head(name, index)}</th>`)}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => html`<tr role="row">${row.map(cell)}</tr>\n`)}</tbody>
 </table>`;
 }
 
 export type Row = readonly Piece[];
 
-/** A whole document. With `refreshMs`, it keeps itself up to date. */
+/** A whole document. With `refreshMs`, it keeps itself up to date; `script` is a file of assets. */
 export function documentOf(
-  { title, refreshMs }: { readonly title: string; readonly refreshMs: number | null },
+  {
+    title,
+    refreshMs,
+    script,
+  }: { readonly title: string; readonly refreshMs: number | null; readonly script?: string | undefined },
   body: Html,
 ): string {
   const live = html`<noscript><meta http-equiv="refresh" content="15"></noscript>
@@ -100,7 +119,7 @@ export function documentOf(
 <title>${title === 'Signalhouse' ? title : `${title} · Signalhouse`}</title>
 <link rel="stylesheet" href="/assets/page.css">
 <link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-${refreshMs === null ? null : live}
+${refreshMs === null ? null : live}${script === undefined ? null : html`<script src="/assets/${script}" defer></script>`}
 </head>
 <body data-refresh-ms="${refreshMs}">
 ${body}

@@ -24,6 +24,8 @@ export interface PageContent {
   readonly refreshMs: number;
   /** Whether /report shows the report. */
   readonly hasReport: boolean;
+  /** Whether there are pages about topics. */
+  readonly hasTopics?: boolean;
   /** Its name in the settings, and where its pages are, where the service has several organizations. */
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
   /** Who looks at it; null where no login is needed. */
@@ -211,6 +213,8 @@ export function runPage(content: PageContent, run: RunDetails): string {
 interface Document {
   /** Whether it keeps itself up to date; true by default. */
   readonly isLive?: boolean;
+  /** A file of assets that makes it easier to use. */
+  readonly script?: 'topics.js' | undefined;
   readonly title: string;
   readonly heading: Html;
   readonly main: Html;
@@ -219,11 +223,25 @@ interface Document {
 /** A page with the header and the footer that all have. */
 export function page(
   { content, times, link, path }: Frame,
-  { title, heading, main, isLive = true }: Document,
+  { title, heading, main, script, isLive = true }: Document,
 ): string {
-  const { facts, schedule, version, refreshMs, hasReport, organization, visitor = null } = content;
+  const {
+    facts,
+    schedule,
+    version,
+    refreshMs,
+    hasReport,
+    hasTopics = false,
+    organization,
+    visitor = null,
+  } = content;
   const base = organization?.base ?? '';
   const home = organization === undefined ? null : html`<a href="/">All organizations</a>`;
+  const places = [
+    ...(hasTopics ? [['/topics', 'Topics'] as const] : []),
+    ...(hasReport ? [['/report', 'Report for people'] as const] : []),
+    ...(visitor ? [['/sheets', 'Sheets'] as const] : []),
+  ].filter(([to]) => to !== path);
   const up = path === '/' ? home : html`<a href="${link('/')}">${organizationName(content)}</a>`;
   const back = up && html`<p class="back">${up}</p>`;
   const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) => {
@@ -231,12 +249,10 @@ export function page(
     return html`<li><a href="?zone=${encodeURIComponent(zone)}"${current}>${zone}</a></li>`;
   });
   return documentOf(
-    { title, refreshMs: isLive ? refreshMs : null },
+    { title, refreshMs: isLive ? refreshMs : null, script },
     html`<a class="skip" href="#main">Skip to the content</a>
 <header>
-<div>${back}<h1 id="heading">${heading}</h1><p><span id="published">${published(facts, times)}</span>${
-      hasReport ? html` · <a href="${base}/report">Report for people</a>` : null
-    }${visitor && path !== '/sheets' ? html` · <a href="${base}/sheets">Sheets</a>` : null}</p></div>
+<div>${back}<h1 id="heading">${heading}</h1><p><span id="published">${published(facts, times)}</span>${places.map(([to, name]) => html` · <a href="${base}${to}">${name}</a>`)}</p></div>
 <div>${visitor && visitorBox(visitor)}<nav aria-label="Time zone"><span>Times in</span><ul id="zones">${zones}</ul></nav></div>
 </header>
 <p id="connection" role="status" aria-live="polite"></p>
@@ -343,6 +359,7 @@ function sizes({ files, rows }: Pick<Facts, 'files'> & { rows: Contents['rows'] 
 const assets = {
   'page.css': 'text/css; charset=utf-8',
   'live.js': 'text/javascript; charset=utf-8',
+  'topics.js': 'text/javascript; charset=utf-8',
   'icon.svg': 'image/svg+xml',
 };
 

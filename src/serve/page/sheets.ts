@@ -9,8 +9,6 @@ import { type Frame, frameOf, type PageContent, page, queueTones } from './page.
 /** What the download may be limited to; each is empty when it limits nothing. */
 export interface SheetFilter {
   readonly about: 'topics' | 'companies';
-  /** One topic, whatever the other fields say. */
-  readonly topic: string;
   readonly priority: string;
   readonly state: string;
   readonly company: string;
@@ -104,23 +102,19 @@ export interface Problem {
   readonly details: readonly string[];
 }
 
-export function problemPage(content: PageContent, problem: Problem): string {
-  const main = html`${problemBox(problem)}<p><a href="${placeOf(content)}">Back to the sheets</a></p>`;
-  return plainPage(frameOf(content, '/sheets'), main);
+/** Why a request failed, with the way back to where it was made. */
+export function problemPage(content: PageContent, problem: Problem, path: '/sheets' | '/topics'): string {
+  const frame = frameOf(content, path);
+  const [name, back] = path === '/sheets' ? ['Sheets', 'sheets'] : ['Topics', 'topics'];
+  const main = html`${problemBox(problem)}<p><a href="${frame.link(path)}">Back to the ${back}</a></p>`;
+  return page(frame, { title: name, heading: html`${name}`, isLive: false, main });
 }
 
 function problemBox({ message, details }: Problem): Html {
   return html`<div id="problem" class="problem" role="alert"><p>${message}</p>${details.map((one) => html`<p>${one}</p>`)}</div>\n`;
 }
 
-function downloadSection({ about, topic, priority, state, company, text }: SheetFilter, place: string): Html {
-  if (topic !== '')
-    return section(
-      'download',
-      'Download to edit',
-      html`<p>A sheet with one topic: <code>${topic}</code></p>
-<p class="actions"><a class="button" href="${place}/download?topic=${encodeURIComponent(topic)}">Download the sheet</a> <a href="${place}">All topics</a></p>`,
-    );
+function downloadSection({ about, priority, state, company, text }: SheetFilter, place: string): Html {
   const option = (value: string, chosen: string, label: string) =>
     html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
   const choice = (name: string, label: string, values: readonly string[], chosen: string) =>
@@ -241,6 +235,21 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
     actions(sheet, content),
     who,
     notesList,
+  );
+}
+
+/** What became of the changes that a person sent last, with what is left to decide; null where there are none. */
+export function sentSection(sheet: SheetDetails | null, content: PageContent): Html | null {
+  if (sheet === null) return null;
+  const { times, link } = frameOf(content, '/topics');
+  const open = sheet.changes.filter(isUndecided);
+  return section(
+    'sent',
+    'Your last changes',
+    html`<p>${stateOf(sheet)} <a href="${link(`/sheets/${sheet.id}`)}">${times.since(sheet.at)}</a></p>`,
+    whenSent(sheet, content, times),
+    open.length === 0 ? null : changesSection({ ...sheet, changes: open }, content),
+    actions({ ...sheet, hasResult: false }, content),
   );
 }
 

@@ -75,10 +75,12 @@ describe('the report', () => {
     expect(html).toMatch(/ from outside in 26 weeks; /);
   });
 
-  it('links topics to the page for sheets where there is one', async () => {
-    expect(html).not.toContain('/sheets');
-    const { html: served } = reportPage(someReport(), '1.2.3', { base: '', hasSheets: true });
-    expect(served).toContain('<a href="/sheets?topic=t1">');
+  it('links topics and companies to their pages where there are any', () => {
+    expect(html).not.toMatch(/href="\/(topics|companies)/);
+    const { html: served } = reportPage(someReport(), '1.2.3', { base: '' });
+    expect(served).toContain('<a href="/topics/t1">');
+    expect(served).toContain('<a href="/topics?growing=1">');
+    expect(served).toMatch(/<a href="\/companies\/[^"]+">/);
   });
 
   it('makes links only to web pages', async () => {

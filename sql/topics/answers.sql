@@ -1,0 +1,20 @@
+-- What we last said to a company: messages of staff in its conversations, without internal notes.
+--
+--   $id  the company
+SELECT
+  said.sender_name AS name,
+  said.created_at AS "at",
+  messages.content AS text,
+  messages.source_name AS source,
+  messages.source_url AS url,
+  conversation_topics.topic_id AS "topicId",
+  conversation_topics.title AS "topicTitle"
+FROM message_senders AS said
+JOIN messages ON messages.id = said.message_id
+LEFT JOIN conversation_topics ON conversation_topics.group_id = said.group_id
+WHERE said.side = 'staff'
+  AND NOT said.is_internal
+  AND said.created_at IS NOT NULL
+  AND said.group_id IN (SELECT group_id FROM group_companies WHERE company_id = $id)
+ORDER BY said.created_at DESC, said.message_id
+LIMIT 12

@@ -1,0 +1,188 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { makeFolder, writeAtomicallySync } from '../base/atomic-file.js';
+import { type Clock, iso } from '../base/clock.js';
+import { groupBy } from '../base/group-by.js';
+import { entityKey } from './change.js';
+import { isSame } from './compare.js';
+import { archivedReason, entityTypes, type Value, type Values } from './fields.js';
+import { type LeftOut, type Plan, type PlanParts, planOf, type Wish } from './plan.js';
+import type { Previews } from './previews.js';
+import { storedEntitiesOf } from './stored.js';
+
+const value = z.union([z.string(), z.boolean(), z.null()]);
+
+const editSchema = z.object({
+  entityType: z.enum(entityTypes),
+  entityId: z.string(),
+  field: z.string(),
+  /** What the page showed when it was edited. */
+  seen: value,
+  wanted: value,
+  at: z.string(),
+  /** Grows with each edit of the draft. */
+  no: z.number(),
+});
+
+const draftSchema = z.object({
+  by: z.string(),
+  reason: z.string(),
+  edits: z.array(editSchema),
+  /** The number of the last edit. */
+  last: z.number(),
+  /** The last preview that was made of it, and the last edit that it shows. */
+  reviewed: z.object({ id: z.string(), upTo: z.number() }).nullable(),
+});
+
+/** One field of a topic or company that somebody wants to be otherwise, and has not sent yet. */
+export type DraftEdit = Readonly<z.infer<typeof editSchema>>;
+
+/** What one person has edited on the pages about topics and not sent yet: at most one edit of each field. */
+export type Draft = Readonly<Omit<z.infer<typeof draftSchema>, 'edits'>> & {
+  readonly edits: readonly DraftEdit[];
+};
+
+/** The source of changes that were edited on a page, in messages and in the queue. */
+export const onThePage = 'Edits on the page';
+
+const ending = '.draft';
+
+/**
+ * The drafts of a data directory: one file a person, in the folder of the previews, which removes them as it removes those. What
+ * a call stores is on the disk when it returns.
+ */
+export class Drafts {
+  readonly #folder: string;
+
+  constructor(
+    dataDir: string,
+    private readonly previews: Pick<Previews, 'get' | 'set'>,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {
+    this.#folder = join(dataDir, 'imports');
+  }
+
+  of(by: string): Draft {
+    return this.#read(fileOf(by)) ?? { by, reason: '', edits: [], last: 0, reviewed: null };
+  }
+
+  /** Those that are not empty. */
+  all(): Draft[] {
+    const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
+    return names
+      .flatMap((name) => (name.endsWith(ending) ? (this.#read(name) ?? []) : []))
+      .filter(({ edits }) => edits.length > 0);
+  }
+
+  /** Adds edits. A field that was edited before keeps what was seen then; one that is as it was seen is edited no more. */
+  edit(by: string, edits: readonly Omit<DraftEdit, 'at' | 'no'>[]): void {
+    const draft = this.of(by);
+    const all = new Map(draft.edits.map((one) => [keyOf(one), one]));
+    const [at, no] = [iso(this.clock.now()), draft.last + 1];
+    for (const one of edits) {
+      const before = all.get(keyOf(one));
+      const seen = before ? before.seen : one.seen;
+      if (before && isSame(one.wanted, before.wanted)) continue;
+      if (isSame(one.wanted, seen)) all.delete(keyOf(one));
+      else all.set(keyOf(one), { ...one, seen, at, no });
+    }
+    this.#save({ ...draft, edits: [...all.values()], last: no });
+  }
+
+  /** Discards edits, or has them replace what is there now: `now` returns what the page shows of a field. */
+  settle(
+    by: string,
+    keys: readonly string[],
+    now: ((edit: DraftEdit) => Value | undefined) | 'discard',
+  ): void {
+    const chosen = new Set(keys);
+    const draft = this.of(by);
+    const edits = draft.edits.flatMap((one) => {
+      if (!chosen.has(keyOf(one))) return [one];
+      if (now === 'discard') return [];
+      return [{ ...one, seen: now(one) ?? one.seen, at: iso(this.clock.now()), no: draft.last + 1 }];
+    });
+    this.#save({ ...draft, edits, last: draft.last + 1 });
+  }
+
+  explain(by: string, reason: string): void {
+    this.#save({ ...this.of(by), reason });
+  }
+
+  /** Notes that a preview shows what a draft has: these edits go with its confirmation. An earlier preview is cancelled. */
+  reviewed({ by, last: upTo }: Draft, id: string): void {
+    const draft = this.of(by);
+    const before = draft.reviewed && this.previews.get(draft.reviewed.id);
+    if (before?.state === 'new') this.previews.set(before.id, { state: 'cancelled' });
+    this.#save({ ...draft, reviewed: { id, upTo } });
+  }
+
+  /** Null when there is none. What was confirmed is in the queue, and no draft any more: a kill between the two changes nothing. */
+  #read(name: string): Draft | null {
+    const path = join(this.#folder, name);
+    if (!existsSync(path)) return null;
+    const draft = draftSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    const { reviewed } = draft;
+    const state = reviewed && this.previews.get(reviewed.id)?.state;
+    if (!reviewed || !state || state === 'new' || state === 'cancelled') return draft;
+    const edits = draft.edits.filter(({ no }) => no > reviewed.upTo);
+    return { ...draft, edits, reviewed: null, reason: edits.length > 0 ? draft.reason : '' };
+  }
+
+  #save(draft: Draft): void {
+    const path = join(this.#folder, fileOf(draft.by));
+    if (draft.edits.length === 0) rmSync(path, { force: true });
+    else {
+      makeFolder(this.#folder);
+      writeAtomicallySync(path, JSON.stringify(draft));
+    }
+  }
+}
+
+/** One edit of a draft, as a form names it. */
+export function keyOf({ entityType, entityId, field }: Pick<DraftEdit, 'entityType' | 'entityId' | 'field'>) {
+  return `${entityType}/${field}/${entityId}`;
+}
+
+/** Names are compared as a login compares them. */
+function fileOf(by: string): string {
+  const name = by.normalize('NFKC').trim().toLowerCase();
+  return `${createHash('sha256').update(name).digest('hex').slice(0, 32)}${ending}`;
+}
+
+/** Plans the changes of a draft. Each rests on the values that its person saw. Writes nothing. */
+export async function prepareDraft({ store, queue, settings }: PlanParts, draft: Draft): Promise<Plan> {
+  const { by: requestedBy, reason, edits } = draft;
+  const storedOf = await storedEntitiesOf(store, edits);
+  const leftOut: LeftOut[] = [];
+  const origin = {
+    importId: randomUUID(),
+    source: onThePage,
+    sourceHash: null,
+    requestedBy,
+    requestedReason: reason || null,
+  };
+  const wishes = [...groupBy(edits, entityKey).values()].flatMap((own): Wish[] => {
+    const [{ entityType, entityId }] = own;
+    const stored = storedOf({ entityType, entityId });
+    const title = stored?.title ?? null;
+    const why = stored ? stored.blockedReason : 'is not in the warehouse';
+    if (why !== null) leftOut.push({ what: title ?? entityId, why: `the ${entityType} ${why}` });
+    if (why !== null) return [];
+    const wanted: Values = Object.fromEntries(own.map((one) => [one.field, one.wanted]));
+    const seen: Values = Object.fromEntries(own.map((one) => [one.field, one.seen]));
+    // No page shows the reason of an archiving that is to come.
+    const { [archivedReason]: _, ...base } = seen;
+    const baseAt =
+      own
+        .map(({ at }) => at)
+        .sort()
+        .at(-1) ?? null;
+    const given = { entityType, entityId, wanted, base, baseFrom: 'file', baseAt, sourceRow: null } as const;
+    return [{ ...origin, ...given, title, rows: [] }];
+  });
+  const nothing = { rows: [], problems: [], notes: [], isRefused: false } as const;
+  return planOf({ kind: 'import', ...origin, ...nothing, wishes, leftOut }, queue.all(), settings);
+}

@@ -1,0 +1,213 @@
+// Makes the pages about topics quicker: what is edited goes into the draft at once, titles are searched while they are
+// typed, and everything can be done by keyboard. The pages work without it, by the same forms.
+document.documentElement.classList.add('has-script');
+const parts = ['sent', 'list', 'state', 'draft'];
+const waitMs = 120;
+const followMs = 2_000;
+const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
+const connection = document.getElementById('connection');
+let current = '';
+let lastBox = null;
+/** The newest search: what others answer later is old. */
+let newest = 0;
+
+const rows = () => [...document.querySelectorAll('#topics-table tbody tr')];
+const boxOf = (row) => row.querySelector('input[name="topic"]');
+const idOf = (row) => row.querySelector('a.topic')?.getAttribute('href') ?? '';
+const currentRow = () => rows().find((row) => idOf(row) === current);
+
+/** Shows what a page has in its parts, and keeps the selection, the focus and what is typed. */
+function show(text, only = parts) {
+  const fresh = new DOMParser().parseFromString(text, 'text/html');
+  const chosen = new Set(
+    [...document.querySelectorAll('input[name="topic"]:checked')].map(({ value }) => value),
+  );
+  const focused = document.activeElement;
+  const [name, value] = [focused?.getAttribute('name'), focused?.value];
+  const isOpen = document.querySelector('#draft details')?.open ?? false;
+  const isInPart = focused?.closest('#list, #state, #draft, #sent') !== null;
+  const main = document.getElementById('main');
+  for (const id of only) {
+    const [part, next] = [document.getElementById(id), fresh.getElementById(id)];
+    // A draft or a result appears, or goes away.
+    if (part && next) part.replaceWith(document.adoptNode(next));
+    else if (part) part.remove();
+    else if (next)
+      main.insertAdjacentElement(id === 'sent' ? 'afterbegin' : 'beforeend', document.adoptNode(next));
+  }
+  for (const box of document.querySelectorAll('input[name="topic"]')) box.checked = chosen.has(box.value);
+  const details = document.querySelector('#draft details');
+  if (details && isOpen) details.open = true;
+  mark();
+  if (!isInPart || !name) return;
+  const again = [...document.getElementsByName(name)].find(
+    (one) => one.type !== 'checkbox' || one.value === value,
+  );
+  if (again?.type === 'text') again.value = value;
+  again?.focus();
+}
+
+/** Asks for a page, and shows its parts, unless that is of no use any more. */
+async function load(url, options = {}, only = parts, isOld = () => false) {
+  try {
+    const answer = await fetch(url, { cache: 'no-store', signal: AbortSignal.timeout(20_000), ...options });
+    const text = await answer.text();
+    // The session has ended.
+    if (answer.redirected && new URL(answer.url).pathname === '/login') return location.reload();
+    if (!answer.ok) {
+      const problem = new DOMParser().parseFromString(text, 'text/html').getElementById('problem');
+      connection.textContent = problem?.textContent ?? `It did not work: status ${answer.status}.`;
+      return undefined;
+    }
+    connection.textContent = '';
+    if (!isOld()) show(text, only);
+    return answer;
+  } catch {
+    connection.textContent = 'No answer. What you see may be old; load the page again.';
+    return undefined;
+  }
+}
+
+/** Edits are sent one after the other, in the order in which they were made. */
+let sending = Promise.resolve();
+
+function send(form, values) {
+  const body = new FormData();
+  body.set('token', form.elements.namedItem('token').value);
+  for (const [name, value] of values) body.append(name, value);
+  sending = sending.then(() =>
+    load(form.getAttribute('action'), { method: 'POST', body, headers: { 'x-part': 'edit' } }, [
+      'list',
+      'state',
+      'draft',
+    ]),
+  );
+  return sending;
+}
+
+const seenOf = (id) => {
+  const { name, value } = document.getElementsByName(`seen/${id}`)[0];
+  return [name, value];
+};
+
+document.addEventListener('change', ({ target }) => {
+  const [field, ...rest] = target.name?.split('/') ?? [];
+  const id = rest.join('/');
+  if (target.form?.id === 'edit' && target.tagName === 'SELECT' && id !== '')
+    send(target.form, [['action', 'save'], seenOf(id), [`${field}/${id}`, target.value]]);
+  if (target.form?.id === 'filter' && target.name !== 'q') void search(target.form, 'pushState');
+});
+
+/** Shows the list that the filter asks for, and has its address. */
+function search(form, remember) {
+  const values = [...new FormData(form)].filter(([, value]) => value !== '');
+  const url = `${form.getAttribute('action')}?${new URLSearchParams(values)}`;
+  history[remember](null, '', url);
+  newest += 1;
+  const own = newest;
+  return load(url, { headers: { 'x-part': 'list' } }, ['list'], () => own !== newest);
+}
+
+let typing;
+document.addEventListener('input', ({ target }) => {
+  if (target.form?.id !== 'filter' || target.name !== 'q') return;
+  clearTimeout(typing);
+  typing = setTimeout(() => search(target.form, 'replaceState'), waitMs);
+});
+window.addEventListener('popstate', () => location.reload());
+
+/** The row that the keys are about. */
+function mark() {
+  for (const row of rows()) row.classList.toggle('current', idOf(row) === current);
+}
+
+function move(by) {
+  const all = rows();
+  const at = all.findIndex((row) => idOf(row) === current);
+  const next = all[Math.max(0, Math.min(all.length - 1, at === -1 ? 0 : at + by))];
+  if (!next) return;
+  current = idOf(next);
+  mark();
+  next.querySelector('a.topic').focus();
+  next.scrollIntoView({ block: 'nearest' });
+}
+
+const selectedRows = () => {
+  const chosen = rows().filter((row) => boxOf(row)?.checked);
+  const row = currentRow();
+  return chosen.length > 0 ? chosen : row ? [row] : [];
+};
+
+function setPriority(priority) {
+  const form = document.getElementById('edit');
+  // The page of one topic has no rows.
+  const own = [...document.querySelectorAll('#state input[name="topic"]')].map(({ value }) => value);
+  const ids = [...selectedRows().map((row) => boxOf(row).value), ...own];
+  if (ids.length === 0) return;
+  const values = ids.flatMap((id) => [seenOf(id), ['topic', id]]);
+  send(form, [['action', 'apply'], ['bulk_priority', priority], ...values]);
+}
+
+/** Selects all rows between the last box that was clicked and this one. */
+document.addEventListener('click', (event) => {
+  const { target } = event;
+  if (target.name !== 'topic') return;
+  const boxes = rows().map(boxOf);
+  const [from, to] = [boxes.findIndex((box) => box.value === lastBox), boxes.indexOf(target)];
+  if (event.shiftKey && from !== -1)
+    for (const box of boxes.slice(Math.min(from, to), Math.max(from, to) + 1)) box.checked = target.checked;
+  lastBox = target.value;
+  current = idOf(target.closest('tr'));
+  mark();
+});
+
+/** A column of a spreadsheet that is pasted on a menu goes down from there. */
+document.addEventListener('paste', (event) => {
+  const text = event.clipboardData?.getData('text') ?? '';
+  const [field, ...rest] = document.activeElement?.name?.split('/') ?? [];
+  const form = document.getElementById('edit');
+  if (!form || rest.length === 0 || !text.trim().includes('\n')) return;
+  event.preventDefault();
+  const seen = [...document.querySelectorAll('input[name^="seen/"]')].map(({ name, value }) => [name, value]);
+  send(form, [['action', 'paste'], ['from', rest.join('/')], ['column', field], ['values', text], ...seen]);
+});
+
+const canEdit = () => document.getElementById('edit') !== null;
+const keys = {
+  j: () => move(1),
+  k: () => move(-1),
+  x: () => {
+    const box = currentRow() && boxOf(currentRow());
+    if (box) box.checked = !box.checked;
+  },
+  e: () => {
+    const row = currentRow();
+    if (!canEdit()) return;
+    if (row && selectedRows().length === 1) boxOf(row).checked = true;
+    document.getElementsByName('archive_reason')[0]?.focus();
+  },
+  '/': () => document.querySelector('#filter input[name="q"]')?.focus(),
+  '?': () => document.getElementById('keys')?.showModal(),
+};
+
+document.addEventListener('keydown', (event) => {
+  const { target, key } = event;
+  const isTyping = target.matches('input:not([type="checkbox"]), textarea, select');
+  if (target.name === 'archive_reason' && key === 'Enter') {
+    event.preventDefault();
+    target.form.querySelector('button[value="archive"]').click();
+  }
+  if (key === 'Escape' && isTyping) target.blur();
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  const at = Number(key) - 1;
+  const act =
+    canEdit() && priorities[at] ? () => setPriority(priorities[at]) : Object.hasOwn(keys, key) && keys[key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+/** What was sent is shown as it goes on. */
+setInterval(() => {
+  if (!document.hidden && document.querySelector('#sent .badge.busy')) void load(location.href, {}, ['sent']);
+}, followMs);

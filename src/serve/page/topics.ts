@@ -1,0 +1,417 @@
+import type { Iso } from '../../base/clock.js';
+import { type Html, html, type Piece } from '../../base/html.js';
+import { count, counted } from '../../base/units.js';
+import { badge, type Row, section, table } from './html.js';
+import { type Frame, frameOf, type PageContent, page } from './page.js';
+import { type SheetDetails, sentSection } from './sheets.js';
+
+/** The list of topics: what product people search, filter and sort. Everything that it shows is in its address. */
+
+export interface CompanyName {
+  readonly id: string;
+  readonly name: string | null;
+  readonly isVip: boolean;
+}
+
+/** A topic as the list shows it. */
+export interface TopicLine {
+  readonly id: string;
+  readonly title: string | null;
+  readonly priority: string | null;
+  readonly lifecycleState: string | null;
+  /** Whether it is in the backlog. */
+  readonly isOpen: boolean;
+  readonly isArchived: boolean;
+  /** VIPs first, then those who wrote most. */
+  readonly companies: readonly CompanyName[];
+  readonly vipPeople: number;
+  readonly conversations: number;
+  /** Messages from outside in each of the last 12 weeks, oldest first. */
+  readonly weeks: readonly number[];
+  /** Messages of the last 7 days minus those of the 7 days before. */
+  readonly momentum: number;
+  readonly sources: readonly string[];
+  /** Since when somebody from outside waits for a reply. */
+  readonly waitingSince: Iso | null;
+  /** Whether a person set the priority last, and not the service. */
+  readonly isDecided: boolean;
+  /** What attributes/companies.csv says of its companies, in the order of the columns. */
+  readonly attributes: readonly (number | null)[];
+}
+
+/** What a list of topics is limited to, and how it is sorted; a text is empty when it limits nothing. */
+export interface TopicFilter {
+  readonly q: string;
+  /** Where `q` is searched. */
+  readonly in: 'titles' | 'messages';
+  readonly priority: string;
+  /** `backlog`, `archived`, `any` or a lifecycle state. */
+  readonly state: string;
+  /** An id, or a part of a name. */
+  readonly company: string;
+  readonly source: string;
+  readonly vip: boolean;
+  readonly growing: boolean;
+  /** Only topics whose priority no person has set. */
+  readonly unset: boolean;
+  /** The name of a column, with a minus for the other direction; empty for what is most urgent. */
+  readonly sort: string;
+  readonly page: number;
+}
+
+/** One edit of somebody's draft. */
+export interface DraftLine {
+  /** As a form names it. */
+  readonly key: string;
+  readonly entityType: 'topic' | 'company' | 'person';
+  readonly entityId: string;
+  readonly title: string;
+  readonly field: string;
+  /** What was shown when it was edited, and what it should become. */
+  readonly from: string;
+  readonly to: string;
+  /** What is there now, where that is something else; otherwise null. */
+  readonly now: string | null;
+}
+
+/** What people have edited and not sent yet. */
+interface Drafts {
+  readonly own: readonly DraftLine[];
+  /** Why, for all of the reader's edits. */
+  readonly reason: string;
+  readonly others: readonly (DraftLine & { readonly by: string })[];
+}
+
+export interface TopicList {
+  readonly filter: TopicFilter;
+  readonly drafts: Drafts;
+  /** Changes that wait to be sent, in words, by topic. */
+  readonly waiting: ReadonlyMap<string, readonly string[]>;
+  /** The changes that the reader sent last; null where that is long ago. */
+  readonly sent: SheetDetails | null;
+  /** Those of the page. */
+  readonly topics: readonly TopicLine[];
+  readonly total: number;
+  readonly pages: number;
+  /** The names of the columns of numbers in attributes/companies.csv. */
+  readonly attributes: readonly string[];
+  readonly sources: readonly string[];
+  /** What the reader should know, as a sentence. */
+  readonly note: string | null;
+}
+
+export const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
+export const settableStates = ['open', 'in_progress', 'completed', 'dismissed'] as const;
+
+const filterStates = ['backlog', ...settableStates, 'unknown', 'archived', 'any'];
+
+/** A filter from an address. What is not known limits nothing. */
+export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFilter {
+  const text = (name: string) => (typeof given[name] === 'string' ? given[name].trim().slice(0, 200) : '');
+  const one = (name: string, allowed: readonly string[], otherwise: string) =>
+    allowed.includes(text(name)) ? text(name) : otherwise;
+  const page = Number(text('page'));
+  return {
+    q: text('q'),
+    in: text('in') === 'messages' ? 'messages' : 'titles',
+    priority: one('priority', priorities, ''),
+    state: one('state', filterStates, 'backlog'),
+    company: text('company'),
+    source: text('source'),
+    vip: text('vip') !== '',
+    growing: text('growing') !== '',
+    unset: text('unset') !== '',
+    sort: text('sort'),
+    page: Number.isInteger(page) && page > 0 ? page : 1,
+  };
+}
+
+/** The address of a list, with the parts that are not as usual. */
+function topicsPath(base: string, filter: TopicFilter, more: Partial<TopicFilter> = {}): string {
+  const all = { ...filter, ...more };
+  const isUsual: Partial<Record<string, unknown>> = { state: 'backlog', page: 1, in: 'titles' };
+  const parts = Object.entries(all).flatMap(([name, value]) =>
+    value === '' || value === false || value === isUsual[name]
+      ? []
+      : [`${name}=${encodeURIComponent(value === true ? '1' : String(value))}`],
+  );
+  return `${base}/topics${parts.length > 0 ? `?${parts.join('&')}` : ''}`;
+}
+
+export function plainWord(value: string | null): string {
+  return value === null ? 'none' : value.replaceAll('_', ' ');
+}
+
+/** What a page needs to show topics that can be edited. */
+export interface Editing {
+  readonly frame: Frame;
+  /** The token of its forms; null for those who only read. */
+  readonly token: string | null;
+  readonly list: Pick<TopicList, 'drafts' | 'waiting'>;
+}
+
+export function editingOf(frame: Frame, list: Editing['list']): Editing {
+  const { visitor } = frame.content;
+  return { frame, list, token: visitor?.role === 'write' ? visitor.token : null };
+}
+
+/** The page of the list. */
+export function topicsPage(content: PageContent, list: TopicList): string {
+  const frame = frameOf(content, '/topics');
+  const editing = editingOf(frame, list);
+  return page(frame, {
+    title: 'Topics',
+    heading: html`Topics`,
+    isLive: false,
+    script: 'topics.js',
+    main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath('', list.filter))}${editing.token && helpDialog}`,
+  });
+}
+
+const baseOf = ({ content }: Frame) => content.organization?.base ?? '';
+
+function filterSection({ filter, sources }: TopicList, frame: Frame): Html {
+  const option = (value: string, chosen: string, label: string) =>
+    html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
+  const choice = (
+    name: string,
+    label: string,
+    options: readonly (readonly [string, string])[],
+    now: string,
+  ) =>
+    html`<label>${label} <select name="${name}">${options.map(([value, text]) => option(value, now, text))}</select></label>`;
+  const check = (name: string, label: string, isOn: boolean) =>
+    html`<label class="check"><input type="checkbox" name="${name}" value="1"${isOn ? html` checked` : null}> ${label}</label>`;
+  const words = (values: readonly string[]) => values.map((one) => [one, plainWord(one)] as const);
+  return html`<form id="filter" class="fields" method="get" action="${baseOf(frame)}/topics" role="search">
+<label class="wide">Search <input type="search" name="q" value="${filter.q}" placeholder="titles while you type, messages on Enter" aria-keyshortcuts="/"></label>
+<button name="in" value="messages">Search messages</button><button name="in" value="titles">Titles only</button>
+${choice('priority', 'Priority', [['', 'any'], ...words(priorities)], filter.priority)}
+${choice('state', 'Lifecycle', [['backlog', 'backlog'], ...words(filterStates.slice(1))], filter.state)}
+<label>Company <input name="company" value="${filter.company}" placeholder="part of its name"></label>
+${choice('source', 'Source', [['', 'any'], ...sources.map((one) => [one, one] as const)], filter.source)}
+${check('vip', 'with a VIP', filter.vip)}${check('growing', 'growing', filter.growing)}${check('unset', 'no priority set by a person', filter.unset)}
+${filter.sort === '' ? null : html`<input type="hidden" name="sort" value="${filter.sort}">`}
+</form>\n`;
+}
+
+interface Column {
+  readonly key: string;
+  readonly name: string;
+  readonly cell: (topic: TopicLine, editing: Editing) => Piece;
+}
+
+/** The columns of the list; a name that ends in # is that of numbers. */
+function columnsOf(attributes: readonly string[]): Column[] {
+  return [
+    { key: 'title', name: 'Topic', cell: titleCell },
+    { key: 'priority', name: 'Priority', cell: priorityMenu },
+    { key: 'state', name: 'Lifecycle', cell: stateMenu },
+    { key: 'companies', name: 'Companies', cell: companiesCell },
+    { key: 'vips', name: 'VIPs#', cell: (topic) => vipsOf(topic) || quietZero },
+    { key: 'conversations', name: 'Conversations#', cell: ({ conversations }) => conversations },
+    { key: 'trend', name: '12 weeks', cell: ({ weeks }) => sparkline(weeks) },
+    ...attributes.map((name, at): Column => {
+      return { key: name, name: `${plainWord(name)}#`, cell: (topic) => topic.attributes[at] ?? quietZero };
+    }),
+    { key: 'waiting', name: 'Waiting', cell: waitingCell },
+  ];
+}
+
+const quietZero = html`<span class="none"></span>`;
+
+/** The link to a topic, a box to select it, and what people are about to change. */
+function titleCell(topic: TopicLine, editing: Editing): Html {
+  const { id, title } = topic;
+  const link = html`<a class="topic" href="${editing.frame.link(`/topics/${encodeURIComponent(id)}`)}">${title ?? id}</a>`;
+  if (editing.token === null) return html`${link}${marksOf(id, editing)}`;
+  return html`<span class="select"><input type="checkbox" name="topic" value="${id}" aria-label="Select ${title ?? id}">${link}</span>${marksOf(id, editing)}${seenField(topic)}`;
+}
+
+/** What the page shows of a topic: its edits rest on that. */
+export function seenField({ id, priority, lifecycleState, isArchived }: TopicLine): Html {
+  return html`<input type="hidden" name="seen/${id}" value="${priority ?? ''}/${lifecycleState ?? ''}/${String(isArchived)}">`;
+}
+
+/** What is about to happen to a topic or a company: edits of others, an archiving of one's own, what waits to be sent. */
+export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Html | null {
+  const mine = drafts.own.filter(({ entityId, field }) => entityId === id && field === 'archived');
+  const others = drafts.others.filter(({ entityId }) => entityId === id);
+  const marks = [
+    ...mine.map(({ to }) => badge('warn', to === 'TRUE' ? 'will be archived' : 'will be brought back')),
+    ...others.map(({ by, field, to }) => badge('quiet', `${by} drafts ${plainWord(field)} ${plainWord(to)}`)),
+    ...(waiting.get(id) ?? []).map((text) => badge('busy', text)),
+  ];
+  return marks.length === 0 ? null : html`<span class="marks">${marks}</span>`;
+}
+
+function priorityMenu(topic: TopicLine, editing: Editing): Piece {
+  return menu(topic, 'priority', topic.priority, priorities, editing);
+}
+
+function stateMenu(topic: TopicLine, editing: Editing): Piece {
+  if (topic.isArchived) return 'archived';
+  return menu(topic, 'lifecycle_state', topic.lifecycleState, settableStates, editing);
+}
+
+/** A field as a menu, with the value of the reader's draft; as text for those who only read. */
+export function menu(
+  { id, title }: Pick<TopicLine, 'id' | 'title'>,
+  field: 'priority' | 'lifecycle_state',
+  value: string | null,
+  settable: readonly string[],
+  { token, list }: Editing,
+): Piece {
+  const word = (one: string) => plainWord(one || (field === 'priority' ? 'none' : 'unknown'));
+  if (token === null) return word(value ?? '');
+  const edit = list.drafts.own.find((one) => one.entityId === id && one.field === field);
+  const chosen = edit?.to ?? value ?? '';
+  const all = settable.includes(value ?? '') ? settable : [value ?? '', ...settable];
+  const label = `${field === 'priority' ? 'Priority' : 'Lifecycle'} of ${title ?? id}`;
+  const options = all.map(
+    (one) => html`<option value="${one}"${one === chosen ? html` selected` : null}>${word(one)}</option>`,
+  );
+  const was = edit === undefined ? null : html`<span class="was">was ${word(edit.from)}</span>`;
+  return html`<select name="${field}/${id}" aria-label="${label}"${edit === undefined ? null : html` class="drafted"`}>${options}</select>${was}`;
+}
+
+export function stateText({
+  lifecycleState,
+  isArchived,
+}: Pick<TopicLine, 'lifecycleState' | 'isArchived'>): string {
+  return isArchived ? 'archived' : plainWord(lifecycleState ?? 'unknown');
+}
+
+/** VIPs of a topic: people and companies. */
+export function vipsOf({ vipPeople, companies }: Pick<TopicLine, 'vipPeople' | 'companies'>): number {
+  return vipPeople + companies.filter(({ isVip }) => isVip).length;
+}
+
+function companiesCell({ companies }: TopicLine, { frame }: Editing): Piece {
+  if (companies.length === 0) return quietZero;
+  const [first] = companies;
+  const more = companies.length - 1;
+  return html`${first === undefined ? null : companyLink(first, frame)}${more > 0 ? html` <span class="quiet">and ${count(more)} more</span>` : null}`;
+}
+
+export function companyLink({ id, name, isVip }: CompanyName, { link }: Frame): Html {
+  return html`<a href="${link(`/companies/${encodeURIComponent(id)}`)}">${name ?? id}</a>${isVip ? html` <abbr title="VIP">★</abbr>` : null}`;
+}
+
+function waitingCell({ waitingSince }: TopicLine, { frame }: Editing): Piece {
+  return waitingSince === null ? quietZero : frame.times.age(waitingSince);
+}
+
+/** Bars of weeks; the newest is the last. */
+export function sparkline(weeks: readonly number[]): Html {
+  const most = Math.max(1, ...weeks);
+  const bars = weeks.map((messages, at) => {
+    if (messages === 0) return null;
+    const tall = Math.max(1.5, (messages / most) * 20);
+    return html`<rect x="${at * 7}" y="${(20 - tall).toFixed(1)}" width="5" height="${tall.toFixed(1)}"/>`;
+  });
+  const label = `Messages in each of the last ${weeks.length} weeks: ${weeks.join(', ')}`;
+  return html`<svg class="spark" viewBox="0 0 ${weeks.length * 7} 20" role="img" aria-label="${label}"><line x1="0" y1="20" x2="${weeks.length * 7}" y2="20"/>${bars}</svg>`;
+}
+
+function listSection(list: TopicList, editing: Editing): Html {
+  const { filter, topics, total, note } = list;
+  const { frame, token } = editing;
+  const columns = columnsOf(list.attributes);
+  const rows = topics.map((topic) => columns.map(({ cell }) => cell(topic, editing)));
+  const names = columns.map(({ name }) => name);
+  const head = (name: string, at: number) => sortLink(name, columns[at]?.key ?? '', filter, frame);
+  const found =
+    total === 0
+      ? html`<p>No topic matches. <a href="${baseOf(frame)}/topics">Show the backlog</a></p>`
+      : table('topics-table', 'Topics', names, rows, head);
+  return section(
+    'list',
+    counted(total, 'topic'),
+    note === null ? null : html`<p class="quiet">${note}</p>`,
+    token === null || total === 0 ? found : editForm(list, token, found, frame),
+    pagesLinks(list, frame),
+  );
+}
+
+/** The form around the rows: their menus, and what is done to all that are selected. */
+function editForm({ filter, total }: TopicList, token: string, rows: Html, frame: Frame): Html {
+  const keep = (name: string, label: string, values: readonly string[]) =>
+    html`<label>${label} <select name="${name}"><option value="">keep</option>${values.map((one) => html`<option value="${one}">${plainWord(one)}</option>`)}</select></label>`;
+  return html`<form id="edit" method="post" action="${draftPath(frame, topicsPath('', filter))}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
+<div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
+<label class="check"><input type="checkbox" name="all" value="1"> all ${count(total)} topics, not only the selected ones</label>
+${keep('bulk_priority', 'Priority', priorities)}${keep('bulk_state', 'Lifecycle', settableStates)}<button name="action" value="apply">Set</button>
+<label>Reason to archive <input name="archive_reason" maxlength="500"></label><button name="action" value="archive">Archive</button></div>
+${rows}
+<details><summary>Paste a column of values</summary><p class="quiet">One value a line, for the topics of this page in their order; or two columns from a spreadsheet: the title or id, and the value.</p>
+<input type="hidden" name="from" value=""><p class="fields"><label>Column <select name="column"><option value="priority">Priority</option><option value="lifecycle_state">Lifecycle</option></select></label>
+<label class="wide">Values <textarea name="values" rows="6"></textarea></label><button name="action" value="paste">Paste into the draft</button></p></details></form>`;
+}
+
+/** Where the forms of drafts are sent; `next` is the page that is shown then. */
+export function draftPath(frame: Frame, next: string): string {
+  return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(next)}`;
+}
+
+/** The most rows of a table about one topic or company, and the most edits of a draft: a preview shows all. */
+export const maxListed = 100;
+
+/** The reader's draft, at the bottom of the window: what it has, what changed since, and the way on. */
+export function draftSection({ frame, token, list }: Editing, next: string): Html | null {
+  const { own, reason } = list.drafts;
+  if (token === null || own.length === 0) return null;
+  const stale = own.filter(({ now }) => now !== null);
+  const listed = [...stale, ...own.filter(({ now }) => now === null)].slice(0, maxListed);
+  const rows = listed.map(({ key, title, entityId, entityType, field, from, to, now }): Row => {
+    const path = `/${entityType === 'topic' ? 'topics' : 'companies'}/${encodeURIComponent(entityId)}`;
+    return [
+      html`<label class="check"><input type="checkbox" name="edit" value="${key}"${now !== null ? html` checked` : null}> <a href="${frame.link(path)}">${title}</a></label>`,
+      html`${plainWord(field)}: <s>${plainWord(from)}</s> → <strong>${plainWord(to)}</strong>`,
+      now === null
+        ? null
+        : html`${badge('warn', `now ${plainWord(now)}`)} was ${plainWord(from)} when you edited it`,
+    ];
+  });
+  const more = own.length - listed.length;
+  const decide =
+    stale.length === 0
+      ? null
+      : html`<button name="action" value="overwrite">Overwrite the chosen ones</button>`;
+  return html`<section id="draft" aria-label="Your draft"><form method="post" action="${draftPath(frame, next)}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
+<div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
+<label class="wide">Reason <input name="reason" value="${reason}" maxlength="500" placeholder="why, for everybody who asks later"></label>
+<button name="action" value="review" class="primary">Review ${counted(own.length, 'change')}</button></div>
+<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? html`<p class="quiet">and ${count(more)} more: the review shows all</p>` : null}
+<div class="actions">${decide}<button name="action" value="discard">Discard the chosen ones</button><button name="action" value="clear">Discard all</button></div></details></form></section>\n`;
+}
+
+const keys: readonly (readonly [string, string])[] = [
+  ['j k', 'the next topic, the one before'],
+  ['1 to 5', 'priority of the topic, or of all that are selected: 1 is very high'],
+  ['x', 'select the topic; with shift and a click, all up to it'],
+  ['e', 'archive: type the reason, and Enter'],
+  ['Enter', 'open the topic'],
+  ['/', 'search'],
+  ['?', 'these keys'],
+];
+
+const helpDialog = html`<dialog id="keys" aria-labelledby="keys-heading"><h2 id="keys-heading">Keys</h2><dl>${keys.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl><form method="dialog"><button>Close</button></form></dialog>`;
+
+function sortLink(name: string, key: string, filter: TopicFilter, frame: Frame): Html {
+  const isUp = filter.sort === key;
+  const isDown = filter.sort === `-${key}`;
+  const to = topicsPath(baseOf(frame), filter, { sort: isUp ? `-${key}` : key, page: 1 });
+  const mark = isUp ? ' ▲' : isDown ? ' ▼' : '';
+  const sorted = isUp ? ', sorted upwards' : isDown ? ', sorted downwards' : '';
+  return html`<a href="${to}" aria-label="Sort by ${name}${sorted}">${name}${mark}</a>`;
+}
+
+function pagesLinks({ filter, pages }: TopicList, frame: Frame): Html | null {
+  if (pages <= 1) return null;
+  const link = (to: number, text: string) =>
+    to < 1 || to > pages
+      ? null
+      : html`<a href="${topicsPath(baseOf(frame), filter, { page: to })}">${text}</a> `;
+  return html`<nav class="pages" aria-label="Pages">${link(filter.page - 1, 'Previous')}<span>Page ${count(filter.page)} of ${count(pages)}</span> ${link(filter.page + 1, 'Next')}</nav>`;
+}
