@@ -4,6 +4,7 @@ import { messageOf, SignalhouseError, StorageError, UsageError } from '../base/e
 import { groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { valueText } from '../base/units.js';
+import { policyOf } from '../privacy/policy.js';
 import { isOpen } from '../push/change.js';
 import { isSame } from '../push/compare.js';
 import { type Draft, type DraftEdit, Drafts, keyOf, onThePage, prepareDraft } from '../push/drafts.js';
@@ -189,6 +190,8 @@ export function topicsOf(
   }
 
   return {
+    canEdit: sheets !== null && policyOf(config.publish).methodOfKind('topic_id') === undefined,
+
     async list(filter, reader, isPart = false) {
       const { board, topics } = await matching(filter);
       if (filter.in === 'messages' && filter.q !== '') recorded('topics', topics.length, reader);
