@@ -102,7 +102,7 @@ export interface Before {
   readonly records: readonly number[];
 }
 
-export function historyOf({ world }: Sandbox, id: string) {
+function historyOf({ world }: Sandbox, id: string) {
   return world.history.get(`topic:${id}`) ?? [];
 }
 
