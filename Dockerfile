@@ -2,7 +2,9 @@
 # so that the root file system may be read-only.
 #   docker build -t signalhouse .
 #   docker run --rm --env-file .env -v signalhouse:/data --read-only --tmpfs /tmp --stop-timeout 40 signalhouse sync
-# An exact version, so that a build of the same commit is the same program.
+# An exact version. A tag may be replaced, so a release names the digest as well (release:check requires it):
+#   docker build --build-arg BASE=docker.io/library/node:VERSION-bookworm-slim@sha256:... -t signalhouse .
+# and `docker buildx imagetools inspect docker.io/library/node:VERSION-bookworm-slim` prints it.
 ARG BASE=docker.io/library/node:24.21.0-bookworm-slim
 FROM ${BASE} AS build
 WORKDIR /app
@@ -43,12 +45,14 @@ FROM ${BASE}
 RUN apt-get update \
   && apt-get install -y --no-install-recommends tini \
   && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
+ARG BASE
 ARG VERSION=unreleased
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Signalhouse" \
   org.opencontainers.image.description="Keeps a local DuckDB warehouse in step with a Product-Signals API organization" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}" \
+  org.opencontainers.image.base.name="${BASE}" \
   org.opencontainers.image.licenses="UNLICENSED"
 ENV NODE_ENV=production SIGNALHOUSE_DATA_DIR=/data
 # The C library keeps what large answers took, in one arena for each thread: without these, a night on 1,000,000 messages

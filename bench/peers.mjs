@@ -5,14 +5,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { limited, makeDataDir, nothingNew, startSandbox, worker } from './processes.mjs';
 
-const packages = ['dlt[duckdb,parquet]==1.31.0'];
+export const packages = ['dlt[duckdb,parquet]==1.31.0'];
 const pipeline = fileURLToPath(new URL('./peers/signals.py', import.meta.url));
-const sizes = { topics: 40, people: 100, companies: 12 };
+export const sizes = { topics: 40, people: 100, companies: 12 };
+
+export const defaultMessages = 2_000;
 
 /** @typedef {{seconds: number, cpuSeconds: number, peakRssMB: number}} Spent */
 
 /** @param {{sizes: number[]}} options the first of the sizes is the number of messages */
-export async function benchPeers({ sizes: [messages = 2_000] }) {
+export async function benchPeers({ sizes: [messages = defaultMessages] }) {
   const environment = makeDataDir();
   const python = installed(environment.dir);
   const sandbox = await startSandbox({ ...sizes, messages });

@@ -1,5 +1,5 @@
-// npm run bench [-- pull budget day large peers lake duplicates fleet] [--sizes 5000,20000] [--json]: figures and ratios, as a
-// table and as JSON. --sizes are numbers of messages, for peers, lake and fleet; for duplicates, a seed.
+// npm run bench [-- pull budget day large peers lake duplicates fleet] [--sizes 5000,20000] [--json] [--page]: figures and
+// ratios, as a table and as JSON; with peers --page, docs/benchmarks.md as well. --sizes are numbers of messages, for peers, lake and fleet; for duplicates, a seed.
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchBudget } from './budget.mjs';
@@ -8,6 +8,7 @@ import { benchDuplicates } from './duplicates.mjs';
 import { benchFleet } from './fleet.mjs';
 import { benchLake } from './lake.mjs';
 import { benchLarge } from './large.mjs';
+import { writePage } from './page.mjs';
 import { benchPeers } from './peers.mjs';
 import { benchPull } from './pull.mjs';
 
@@ -28,7 +29,11 @@ const long = {
 
 const { values, positionals: wanted } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean', default: false }, sizes: { type: 'string', default: '' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    page: { type: 'boolean', default: false },
+    sizes: { type: 'string', default: '' },
+  },
 });
 const unknown = wanted.filter((name) => !(name in benches) && !(name in long));
 if (unknown.length > 0) {
@@ -45,6 +50,7 @@ for (const [name, bench] of Object.entries(wanted.length > 0 ? { ...benches, ...
   if (wanted.length > 0 && !wanted.includes(name)) continue;
   const figures = await bench({ sizes });
   results[name] = figures;
+  if (name === 'peers' && values.page && Array.isArray(figures)) writePage(figures, sizes[0]);
   if (values.json) continue;
   console.log(`\n${name}`);
   if (Array.isArray(figures)) printRows(figures);

@@ -32,7 +32,6 @@ const keysOfViews = {
   companies_at_risk: ['company_id'],
   company_health: ['company_id'],
   company_topics: ['company_id', 'topic_id'],
-  company_weekly_activity: ['company_id', 'week'],
   conversation_topics: ['group_id'],
   conversation_turns: ['group_id', 'turn'],
   lifecycle_funnel: ['step'],
@@ -43,10 +42,8 @@ const keysOfViews = {
   person_roles: ['person_id'],
   priority_transitions: ['history_id'],
   source_mix: ['week', 'source_name'],
-  top_helpers: ['person_id'],
   topic_momentum: ['topic_id'],
   topic_states: ['topic_id', 'valid_from'],
-  topic_weekly_activity: ['topic_id', 'week'],
   unanswered_groups: ['group_id'],
 };
 

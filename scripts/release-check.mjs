@@ -18,6 +18,7 @@ checkCommit();
 checkChangelog();
 checkLicence();
 checkLabels();
+checkBase();
 writeBill();
 checkContainers();
 process.stdout.write(
@@ -68,6 +69,17 @@ function checkLabels() {
   );
   if (missing.length > 0) bad('image labels', `the Dockerfile lacks ${missing.join(', ')}`);
   else good('image labels', labels.join(', '));
+}
+
+/** The image that containers are built on, by its digest: in the Dockerfile, or for this build in BASE. */
+function checkBase() {
+  const base = process.env.BASE ?? /^ARG BASE=(\S+)$/m.exec(read('Dockerfile'))?.[1] ?? '';
+  if (/@sha256:[\da-f]{64}$/.test(base)) good('base image', base);
+  else
+    bad(
+      'base image',
+      `${base} is a tag, which may be replaced: add its digest in BASE or the Dockerfile (docker buildx imagetools inspect ${base})`,
+    );
 }
 
 /** From the lock file: `npm sbom --omit dev` (npm 11.19) leaves out what the tests need as well, zod and yaml among them. */

@@ -61,7 +61,7 @@ const sourceStat = object({
 const companyActivity = object({
   messageCount: integer,
   weeklyActivity: activities.describe(
-    'Activity by week as the service gives it. Which weeks these are is not documented: for activity by week see company_weekly_activity.',
+    'Activity by week as the service gives it. Which weeks these are is not documented: for activity by week see messages.',
   ),
   sourceStats: maybe(z.array(sourceStat)),
 });

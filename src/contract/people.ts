@@ -64,7 +64,7 @@ export const person = object({
   messageCount: integer.describe("Number of the person's messages, as the service counts them."),
   avgMessagesPerWeek: activity.describe('Messages per week on average, as the service computes it.'),
   weeklyActivity: activities.describe(
-    'Activity by week as the service gives it. Which weeks these are is not documented: for activity by week see company_weekly_activity and messages.',
+    'Activity by week as the service gives it. Which weeks these are is not documented: for activity by week see messages.',
   ),
   firstSeenAt: seen.describe('When the person was first seen (UTC).'),
   lastSeenAt: seen.describe('When the person was last seen (UTC).'),

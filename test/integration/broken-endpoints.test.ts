@@ -67,7 +67,7 @@ describe('a run that is limited', () => {
     expect(report.scans.map(({ verified }) => verified)).toEqual(Array(6).fill(true));
   });
 
-  it('a cap that is spent on a part of the lists says so, and that nothing remains after them', async () => {
+  it('a cap that is spent on a part of the lists says so', async () => {
     const slow = await startTown({ sizes: town, maxPageSize: 4 });
     const { code, report } = await Pulling.into(slow).sync(['--max-requests', '12']);
     await slow.stop();
@@ -76,7 +76,6 @@ describe('a run that is limited', () => {
       expect.objectContaining({ endpoint: 'people', verified: false }),
     );
     expect(report.scans).toHaveLength(6);
-    expect(report.notes.join()).toContain('no requests remain after the lists');
   });
 
   it('--only reads a list and its children, or one endpoint of what is known', async () => {

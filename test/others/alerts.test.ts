@@ -188,6 +188,8 @@ describe('with a real Prometheus', () => {
     town.skewClock(0);
     const often = { name: 'dump', run: 'export', cron: '*/10 * * * * *', catchUp: false };
     pulling.set({ serve: { port, jobs: [nightly, short, often] } });
+    // A run that waits for the API for as long as the alerts take to fire.
+    pulling.tuning = { jobOutageMinutes: 10 };
 
     // Nothing listens yet; then something does, and cannot read its warehouse.
     const monitor = await Prometheus.start(port);

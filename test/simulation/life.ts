@@ -407,6 +407,13 @@ const misleadings: readonly Lie[] = [
     match: { route: 'topics' },
     set: set({ 'data.0.title': untrueText, 'data.0.updatedAt': '2020-01-01T00:00:00.000Z' }),
   },
+  // Sets that are shown in part: of each conversation, of a list of companies' conversations, of the employees in a person.
+  { match: { route: 'topic_groups' }, delete: ['data.*.messages.0'] },
+  { match: { route: 'groups' }, delete: ['data.*.messages.0'] },
+  { match: { route: 'person' }, delete: ['company.employees.0'] },
+  // A time that is later than its answer, and an empty page in the middle.
+  { match: { route: 'topic' }, set: set({ updatedAt: '2190-01-01T00:00:00.000Z' }) },
+  { match: { route: 'topics', path: 'page=2' }, set: set({ data: [] }) },
   // People go on naming a company that is not listed.
   ...['topics', 'people', 'companies', 'groups'].flatMap((route): Lie[] => [
     { match: { route }, set: set({ totalCount: 3 }) },

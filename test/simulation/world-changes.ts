@@ -25,6 +25,7 @@ export class Removed {
     const topic = topics.get(String(of.topicId));
     const isShown = topic?.graphStatus !== 'superseded' && !topic?.migrated;
     if (kind === 'deleteTopic' && isShown) this.#today.push(['topics', of.topicId]);
+    if (kind === 'mergeTopics') this.#today.push(['topics', [of.sourceIds].flat()[0]]);
     if (kind === 'deletePerson') this.#today.push(['people', of.personId]);
     if (kind === 'deleteCompany') this.#today.push(['companies', of.companyId]);
     if (kind === 'restoreTopic') this.#earlier.topics.pop();

@@ -28,11 +28,27 @@ function linksIn(text: string): string[] {
   return [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, path]) => path as string);
 }
 
-it.each(pages)('%s names only files that exist', (page) => {
+/** Links to a heading that its page does not have. Headings become anchors as GitHub makes them. */
+function deadAnchorsIn(page: string, text: string): string[] {
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
+  return links.flatMap(([, path = '', anchor = '']) => {
+    const target = path === '' ? join(root, page) : join(root, dirname(page), path);
+    if (!target.endsWith('.md') || !existsSync(target)) return [];
+    const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(' ', '-'),
+    );
+    return headings.includes(anchor) ? [] : [`${path}#${anchor}`];
+  });
+}
+
+it.each(pages)('%s names only files and headings that exist', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   const missing = [
     ...pathsIn(text).filter((path) => ![path, `src/${path}`].some((one) => existsSync(join(root, one)))),
     ...linksIn(text).filter((path) => !existsSync(join(root, dirname(page), path))),
   ];
-  expect(missing).toEqual([]);
+  expect([...missing, ...deadAnchorsIn(page, text)]).toEqual([]);
 });

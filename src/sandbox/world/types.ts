@@ -174,10 +174,11 @@ export interface StoredMerge {
   sources: { id: string; name: string }[];
 }
 
-/** What was deleted, with the ids of its conversations, accounts or people, so that it can be restored. */
+/** What was deleted or merged into another, with the ids of its conversations, accounts or people, so that it can be restored. */
 interface DeletedEntity {
   readonly entity: StoredTopic | StoredPerson | StoredCompany;
   readonly members: readonly string[];
+  readonly mergedInto?: string;
 }
 
 /** The whole organization, held in memory. Maps keep insertion order, which is the order of creation. */

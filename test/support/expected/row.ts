@@ -52,12 +52,10 @@ export const notDeleted: Row = { deleted_at: null, deleted_reason: null, merged_
 
 /** The deletion columns of an entity that no longer exists: merged into another, or not found. */
 export function deletedColumns(world: World, type: EntityType, id: string): Row {
-  const merge = world.merges.findLast(
-    (one) => one.entityType === type && one.sources.some((source) => source.id === id),
-  );
+  const { mergedInto = null } = world.deleted.get(`${type}:${id}`) ?? {};
   return {
     deleted_at: notNull,
-    deleted_reason: merge ? 'merged' : 'not_found',
-    merged_into_id: merge?.targetId ?? null,
+    deleted_reason: mergedInto === null ? 'not_found' : 'merged',
+    merged_into_id: mergedInto,
   };
 }

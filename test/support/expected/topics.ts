@@ -26,6 +26,8 @@ export function topicTables(renderer: Renderer): ExpectedTable[] {
   return [topics(renderer), people(renderer)];
 }
 
+const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
+
 function topics(renderer: Renderer): ExpectedTable {
   return {
     table: 'topics',
@@ -34,6 +36,7 @@ function topics(renderer: Renderer): ExpectedTable {
       ...item(renderer, topic),
       ...(topic.migrated ? {} : detail(renderer, topic)),
       ...notDeleted,
+      priority_rank: priorities.indexOf(topic.priority) + 1,
       detail_unavailable_reason: topic.migrated ? migratedReason : null,
     })),
     otherRow: ({ id }) => {
@@ -51,6 +54,7 @@ function item(renderer: Renderer, topic: StoredTopic): Row {
   const { authors, linkedTicket, ...rest } = JSON.parse(topicItemJson(renderer, topic));
   return {
     ...columns(rest, ['persons']),
+    priority_rank: rankOf(rest.priority),
     author_ids: authors.map((author: { id: string }) => author.id),
     ...nested('linked_ticket', ['displayName', 'linkType', 'url'], linkedTicket),
   };
@@ -60,9 +64,13 @@ function detail(renderer: Renderer, topic: StoredTopic): Row {
   const wire = topicOf(renderer, topic);
   return {
     ...columns(wire, ['successorTopic']),
+    priority_rank: rankOf(wire.priority),
     ...nested('successor_topic', ['id', 'title'], wire.successorTopic),
   };
 }
+
+const rankOf = (priority: string) =>
+  ['very_high', 'high', 'default', 'low', 'very_low'].indexOf(priority) + 1;
 
 const company = ['id', 'name', 'domain', 'logoUrl'];
 

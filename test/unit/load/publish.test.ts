@@ -23,7 +23,7 @@ import { readFiles } from '../../../src/read/status.js';
 import { openFile } from '../../../src/store/engine.js';
 import { sqlDir } from '../../../src/store/sql.js';
 import { loadBatch } from '../../support/load-batch.js';
-import { at, doc, emptyDir, limits, open, ready, runId } from '../../support/open-warehouse.js';
+import { at, doc, emptyDir, limits, members, open, ready, runId } from '../../support/open-warehouse.js';
 import { newChange } from '../../support/pushing.js';
 import { canMount, makeReadOnly } from '../../support/small-disk.js';
 
@@ -228,6 +228,37 @@ describe('the log of a program that opened a published file for writing', () => 
     await warehouse.close();
     expect(readdirSync(dir).filter((name) => name.endsWith('.wal'))).toEqual([]);
   });
+});
+
+test('the keys of rows that went are masked like the columns of the rows that are there', async () => {
+  const dir = await ready();
+  const all: PrivacySettings = { profile: 'none', exclude: [], mask: {} };
+  const publications = { main: all, also: [{ ...all, profile: 'strict' as const, file: 'strict.duckdb' }] };
+  const warehouse = await open(dir, { publications });
+  const documents = [
+    doc('topics', 't1', 0, { title: 'One', priority: 'low' }),
+    doc('people', 'p1', 0, { displayName: 'Kim' }),
+    doc('topic_people', 'p1', 0, { displayName: 'Kim' }, 't1'),
+    doc('topic_merges', 't1', 0, { mergedInto: { id: 'm', targetTopic: { id: 't2' } } }),
+  ];
+  await loadBatch(warehouse, batchOf(runId, { documents }));
+  await warehouse.publish();
+  const none = members('topic_people', 't1', 1, []);
+  const unmerged = doc('topic_merges', 't1', 1, {});
+  await loadBatch(warehouse, batchOf(runId, { documents: [unmerged], sets: [none] }));
+  await warehouse.publish();
+  await warehouse.close();
+  const session = await openFile(join(dir, 'strict.duckdb'), { ...limits, dataDir: dir, access: 'read' });
+  const [ids] = await session.all<{ topic: string; person: string }>(
+    'SELECT topics.id AS topic, people.id AS person FROM topics, people',
+  );
+  expect(ids?.topic).not.toBe('t1');
+  const removed = await session.all('SELECT table_name, "key"[:2] AS "key" FROM ops.removed_rows ORDER BY 1');
+  expect(removed).toEqual([
+    { table_name: 'merges', key: ['topic', ids?.topic] },
+    { table_name: 'topic_people', key: [ids?.topic, ids?.person] },
+  ]);
+  await session.close();
 });
 
 test('DuckDB 1.1.2 and later can read the files, whatever version a new file gets by default', async () => {

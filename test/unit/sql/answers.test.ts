@@ -415,28 +415,6 @@ describe('companies and people', () => {
     ]);
   });
 
-  test('top_helpers: public answers to somebody else who asked from outside', async () => {
-    await talk(stand, 'g', 't', [
-      by('ann', 5),
-      by('bob', day(5, 1)),
-      by('staff', day(5, 2)),
-      by('staff', day(5, 3), { is_internal: true }),
-      by('ann', 4),
-      by('bot', 3),
-    ]);
-    await talk(stand, 'h', 't', [by('staff', 3), by('ann', 2), by('staff', day(2, 0.5))]);
-    await stand.insert('message_reactions', [
-      { message_id: 'g2', identifier: 'up', count: 2 },
-      { message_id: 'g2', identifier: 'ok', count: 1 },
-    ]);
-    const columns = `person_id, conversations_helped, people_helped, answers, first_answers, median_minutes_to_first_answer, reactions,
-      last_helped_at`;
-    expect(await lines(stand, `SELECT ${columns} FROM top_helpers ORDER BY 1`)).toEqual([
-      'bob | 1 | 1 | 1 | 1 | 60 | 3 | 2026-03-10T13:00',
-      'staff | 2 | 1 | 2 | 1 | 30 | 0 | 2026-03-13T12:30',
-    ]);
-  });
-
   test('source_mix: what came from outside, by week and source', async () => {
     await talk(stand, 'g', 't', [
       by('ann', '2026-03-02T00:00:00Z'),

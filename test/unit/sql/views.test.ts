@@ -267,32 +267,6 @@ describe('backlog', () => {
   });
 });
 
-describe('activity by week', () => {
-  test('of topics and companies, from the messages', async () => {
-    await stand.insert('topics', [topic('deleted', { deleted_at: day(1) })]);
-    await talk(stand, 'g', 't', [
-      by('ann', '2026-03-03T10:00:00Z'),
-      by('vip', '2026-03-04T10:00:00Z'),
-      by('staff', '2026-03-04T11:00:00Z'),
-      by('bot', '2026-03-04T12:00:00Z'),
-      by('bob', '2026-03-10T10:00:00Z'),
-    ]);
-    await talk(stand, 'h', 'deleted', [by('ann', '2026-03-05T10:00:00Z')]);
-    const counts = 'messages, people, companies, conversations, staff_messages, bot_messages';
-    const ofTopics = `SELECT topic_id, week::VARCHAR AS week, ${counts} FROM topic_weekly_activity ORDER BY week`;
-    expect(await lines(stand, ofTopics)).toEqual([
-      't | 2026-03-02 | 2 | 2 | 1 | 1 | 1 | 1',
-      't | 2026-03-09 | 1 | 1 | 1 | 1 | 0 | 0',
-    ]);
-    const ofCompanies = `SELECT company_id, name, week::VARCHAR AS week, messages, people, conversations
-      FROM company_weekly_activity ORDER BY week, name`;
-    expect(await lines(stand, ofCompanies)).toEqual([
-      'acme | Acme | 2026-03-02 | 3 | 2 | 2',
-      'beta | Beta | 2026-03-09 | 1 | 1 | 1',
-    ]);
-  });
-});
-
 describe('history', () => {
   test('transitions of lifecycle and priority, from the previous values or the previous record', async () => {
     await stand.insert('topics', [topic('deleted', { deleted_at: day(1) })]);

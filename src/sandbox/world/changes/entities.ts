@@ -94,8 +94,8 @@ export function giveAll<K extends EntityType>(
 
 /**
  * Merges entities into one of their kind, which gets their members; `absorb` moves the rest. The sources are gone: not listed,
- * 404 by id. The merge is recorded once for the organization, and in the histories of all of them. A target among the sources
- * is ignored.
+ * 404 by id. The merge is recorded once for the organization, and in the histories of all of them; one that is taken out of it again
+ * (`restore`) comes without its members. A target among the sources is ignored.
  */
 export function merge<K extends EntityType>(
   world: World,
@@ -113,6 +113,7 @@ export function merge<K extends EntityType>(
     giveAll(world, type, source, target);
     absorb(source, target);
     all(world).delete(source.id);
+    world.deleted.set(`${type}:${source.id}`, { entity: source, members: [], mergedInto: targetId });
     return { id: source.id, name: String(source[name]) };
   });
   const id = newId(world, `merge into ${targetId}`);
