@@ -4,6 +4,7 @@ import { messageOf, SignalhouseError, StorageError, UsageError } from '../base/e
 import { groupBy } from '../base/group-by.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { valueText } from '../base/units.js';
+import { policyOf } from '../privacy/policy.js';
 import { isOpen } from '../push/change.js';
 import { isSame } from '../push/compare.js';
 import { type Draft, type DraftEdit, Drafts, keyOf, onThePage, prepareDraft } from '../push/drafts.js';
@@ -109,12 +110,13 @@ export function topicsOf(
   const searches = new Map<string, Promise<Found>>();
   void boards.follow(clock, stop);
 
+  const read = <T>(work: (snapshot: Snapshot) => Promise<T>) => inTurn(() => withSnapshot(setup, work));
+
   /** The topics whose messages have the words; each search is made once for a publication. */
   async function searched({ q, in: place }: TopicFilter, version: string): Promise<Found> {
     if (q === '' || place !== 'messages') return null;
     const key = `${version} ${q}`;
-    const found =
-      searches.get(key) ?? inTurn(() => withSnapshot(setup, (snapshot) => topicsWith(snapshot, q)));
+    const found = searches.get(key) ?? read((snapshot) => topicsWith(snapshot, q));
     found.catch(() => searches.delete(key));
     searches.delete(key);
     searches.set(key, found);
@@ -185,10 +187,12 @@ export function topicsOf(
   /** Who of those who asked for a topic was told. */
   async function toldOf(id: string): Promise<Told | null> {
     const { board } = await currentBoard();
-    return withSnapshot(setup, (snapshot) => readTold(snapshot, board, ticks, id));
+    return read((snapshot) => readTold(snapshot, board, ticks, id));
   }
 
   return {
+    canEdit: sheets !== null && policyOf(config.publish).methodOfKind('topic_id') === undefined,
+
     async list(filter, reader, isPart = false) {
       const { board, topics } = await matching(filter);
       if (filter.in === 'messages' && filter.q !== '') recorded('topics', topics.length, reader);
@@ -285,7 +289,7 @@ export function topicsOf(
     async topic(id, reader) {
       const { board } = await currentBoard();
       const changes = await queue();
-      const found = await withSnapshot(setup, (snapshot) => readTopic(snapshot, board, changes, id));
+      const found = await read((snapshot) => readTopic(snapshot, board, changes, id));
       if (!found) return null;
       recorded('topic', null, reader);
       return { ...found, ...(await edited(board, reader)) };
@@ -293,7 +297,7 @@ export function topicsOf(
 
     async company(id, reader) {
       const { board } = await currentBoard();
-      const found = await withSnapshot(setup, (snapshot) => readCompany(snapshot, board, id));
+      const found = await read((snapshot) => readCompany(snapshot, board, id));
       if (!found) return null;
       recorded('company', null, reader);
       return { ...found, ...(await edited(board, reader)) };

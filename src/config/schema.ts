@@ -379,7 +379,7 @@ const user = z.strictObject({
     .describe('The name that is entered; changes are requested by it.'),
   role: role
     .default('read')
-    .describe('read: look at pages and download sheets; write: upload sheets and undo them as well.')
+    .describe('read: look at pages and download sheets; write: change topics and companies, upload sheets and undo as well.')
     .meta({ example: 'write' }),
   passwordHash: z
     .string()
@@ -424,7 +424,7 @@ const serve = section({
     )
     .default([])
     .describe(
-      'Who may log in, each with name, role (read or write) and passwordHash; `signalhouse user add NAME` prints an entry. With users, the pages need a login, and /sheets exists.',
+      'Who may log in, each with name, role (read or write) and passwordHash; `signalhouse user add NAME` prints an entry. With users, the pages need a login, and /topics and /sheets can change something. Without users, beyond loopback, there is no report and no topics.',
     )
     .meta({ example: [{ name: 'anna', role: 'write', passwordHash: '$scrypt$ln=15,r=8,p=3$…' }] }),
   proxies: z

@@ -128,7 +128,9 @@ export class Drafts {
     const state = reviewed && this.previews.get(reviewed.id)?.state;
     if (!reviewed || !state || state === 'new' || state === 'cancelled') return draft;
     const edits = draft.edits.filter(({ no }) => no > reviewed.upTo);
-    return { ...draft, edits, reviewed: null, reason: edits.length > 0 ? draft.reason : '' };
+    const left = { ...draft, edits, reviewed: null, reason: edits.length > 0 ? draft.reason : '' };
+    this.#save(left);
+    return left;
   }
 
   #save(draft: Draft): void {

@@ -1,39 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/start.js';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
-import { faint, keepPicture, launchChromium, noChromium, tooWide } from '../support/chromium.js';
-import { Pulling, startTown, town } from '../support/pulling.js';
-import { type Served, serve, terminate } from '../support/serving.js';
-import { password, people } from '../support/visiting.js';
+import { Browsing, logIn } from '../support/browsing.js';
+import { faint, keepPicture, tooWide } from '../support/chromium.js';
+import { password } from '../support/visiting.js';
 
-let browser: Browser | undefined;
-let sandbox: Sandbox;
-let pulling: Pulling;
-let served: Served;
-
-beforeAll(async () => {
-  browser = await launchChromium();
-  sandbox = await startTown({ sizes: town });
-  pulling = await Pulling.filled(sandbox);
-  const yearly = { cron: '0 0 1 1 *', catchUp: false };
-  const jobs = [{ name: 'decisions', run: 'push', ...yearly }];
-  pulling.set({ serve: { users: await people(), jobs } });
-  served = await serve(pulling);
-});
-afterAll(async () => {
-  await browser?.close();
-  await terminate(served);
-  await sandbox.stop();
-});
-beforeEach(({ skip }) => skip(!browser, noChromium));
+const browsing = Browsing.ofFile();
 
 /** A browser of somebody, which notes what it complains about. */
 async function open(options: BrowserContextOptions = {}) {
-  const context = await browser!.newContext({ acceptDownloads: true, ...options });
+  const context = await browsing.browser.newContext({ acceptDownloads: true, ...options });
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -42,12 +21,6 @@ async function open(options: BrowserContextOptions = {}) {
   });
   page.on('pageerror', (error) => complaints.push(String(error)));
   return { page, complaints };
-}
-
-async function logIn(page: Page, name: string, given = password): Promise<void> {
-  await page.getByLabel('Name').fill(name);
-  await page.getByLabel('Password').fill(given);
-  await page.getByRole('button', { name: 'Log in' }).click();
 }
 
 /** What a page looks like on a desktop and a phone, light and dark: nothing is faint, and nothing wider than the screen. */
@@ -71,7 +44,7 @@ async function look(page: Page, name: string): Promise<void> {
 /** Waits for a download, and returns where it is. */
 async function downloaded(page: Page, start: () => Promise<void>): Promise<string> {
   const [download] = await Promise.all([page.waitForEvent('download'), start()]);
-  const path = join(pulling.dataDir, download.suggestedFilename());
+  const path = join(browsing.pulling.dataDir, download.suggestedFilename());
   await download.saveAs(path);
   return path;
 }
@@ -95,7 +68,7 @@ async function edit(path: string): Promise<{ title: string; from: string }> {
 
 it('is walked by somebody who never opens a terminal: from the login to the undo', async () => {
   const { page, complaints } = await open();
-  await page.goto(`${served.url}/sheets`);
+  await page.goto(`${browsing.served.url}/sheets`);
   expect(await page.title()).toBe('Log in · Signalhouse');
   await logIn(page, 'anna', 'not the password');
   await page.getByRole('alert').filter({ hasText: 'The name or the password is wrong.' }).waitFor();
@@ -143,7 +116,7 @@ it('is walked by somebody who never opens a terminal: from the login to the undo
   await look(page, 'overview');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.waitForURL('**/login');
-  await page.goto(`${served.url}/sheets`);
+  await page.goto(`${browsing.served.url}/sheets`);
   expect(await page.title()).toBe('Log in · Signalhouse');
   expect(complaints).toEqual([]);
   await page.context().close();
@@ -151,7 +124,7 @@ it('is walked by somebody who never opens a terminal: from the login to the undo
 
 it('is used by keyboard alone, on a phone, without a script', async () => {
   const { page } = await open({ viewport: { width: 390, height: 800 }, javaScriptEnabled: false });
-  await page.goto(`${served.url}/sheets`);
+  await page.goto(`${browsing.served.url}/sheets`);
   await page.keyboard.type('ben');
   await page.keyboard.press('Tab');
   await page.keyboard.type(password);
@@ -176,10 +149,10 @@ it('is used by keyboard alone, on a phone, without a script', async () => {
     'file',
     'Upload and preview',
   ]);
-  const topic = [...sandbox.world.topics.values()].find(
+  const topic = [...browsing.sandbox.world.topics.values()].find(
     ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
   );
-  const file = join(pulling.dataDir, 'list.csv');
+  const file = join(browsing.pulling.dataDir, 'list.csv');
   writeFileSync(file, `topic_id,priority\n${topic?.id},${topic?.priority === 'low' ? 'high' : 'low'}\n`);
   await page.getByLabel('File').setInputFiles(file);
   await page.getByRole('button', { name: 'Upload and preview' }).press('Enter');

@@ -235,8 +235,8 @@ ${hasLogin ? plainText : noLogin}
 ${stop}`;
 }
 
-const noLogin = `There is NO LOGIN: everybody who reaches these addresses can read its pages. Put a
-proxy with a login in front, set serve.users, or set serve.host to 127.0.0.1.`;
+const noLogin = `There is NO LOGIN: everybody who reaches these addresses can read its status, and no
+report, topics or sheets are served. Set serve.users, or serve.host to 127.0.0.1.`;
 
 const plainText = `It speaks http: passwords and sessions cross the network in the clear. Put a proxy with
 TLS in front, name it in serve.proxies, and let nothing else reach these addresses.`;

@@ -33,6 +33,8 @@ export interface PageEdit {
 
 /** What the pages about topics show, and what can be done there. What is edited is on the disk when the call returns. */
 export interface Topics {
+  /** Whether anything can be edited: not where the published file has other ids. */
+  readonly canEdit: boolean;
   /** A page of the list; `isPart` leaves out what was sent. Rejects with StorageError before the first publication. */
   list(filter: TopicFilter, reader: Person | null, isPart?: boolean): Promise<TopicList>;
   /** Every topic that a filter leaves. */
@@ -66,9 +68,23 @@ interface Shown {
 export function topicRoutes(
   app: FastifyInstance,
   topics: Topics,
-  content: (request: FastifyRequest, reply: FastifyReply) => Promise<PageContent>,
+  given: (request: FastifyRequest, reply: FastifyReply) => Promise<PageContent>,
   logFault: (error: unknown, request: FastifyRequest) => void,
 ): void {
+  async function content(request: FastifyRequest, reply: FastifyReply): Promise<PageContent> {
+    const known = await given(request, reply);
+    const { visitor } = known;
+    return topics.canEdit || !visitor ? known : { ...known, visitor: { ...visitor, role: 'read' } };
+  }
+
+  function editorOf(request: FastifyRequest): Person {
+    const person = writerOf(request);
+    if (topics.canEdit) return person;
+    throw new UsageError('Nothing can be changed here: the published file has other ids.', [], {
+      hint: 'Change it in a sheet, or publish a file without the profile strict.',
+    });
+  }
+
   app.get('/topics', async (request, reply) => {
     const filter = topicFilterOf(request.query as Record<string, unknown>);
     const list = await topics.list(filter, request.person ?? null, 'x-part' in request.headers);
@@ -95,14 +111,14 @@ export function topicRoutes(
   );
 
   app.post<{ Params: { id: string } }>('/topics/:id/told', async (request, reply) => {
-    const by = writerOf(request);
+    const by = editorOf(request);
     const { id } = request.params;
     await topics.tell(id, fields(request, 'listed'), fields(request, 'told'), by);
     return reply.redirect(`${app.prefix}/topics/${encodeURIComponent(id)}/told`, 303);
   });
 
   app.post<{ Querystring: { next?: unknown } }>('/topics/draft', async (request, reply) => {
-    const by = writerOf(request);
+    const by = editorOf(request);
     const next = nextOf(request.query.next);
     const action = field(request, 'action');
     const chosen = fields(request, 'edit');

@@ -214,7 +214,7 @@ function columnsOf(attributes: readonly string[]): Column[] {
     ...attributes.map((name, at): Column => {
       return { key: name, name: `${plainWord(name)}#`, cell: (topic) => topic.attributes[at] ?? quietZero };
     }),
-    { key: 'waiting', name: 'Waiting', cell: waitingCell },
+    { key: 'waiting', name: 'Waiting#', cell: waitingCell },
   ];
 }
 
@@ -380,7 +380,7 @@ export function draftSection({ frame, token, list }: Editing, next: string): Htm
       : html`<button name="action" value="overwrite">Overwrite the chosen ones</button>`;
   return html`<section id="draft" aria-label="Your draft"><form method="post" action="${draftPath(frame, next)}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
 <div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
-<label class="wide">Reason <input name="reason" value="${reason}" maxlength="500" placeholder="why, for everybody who asks later"></label>
+<input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for everybody who asks later">
 <button name="action" value="review" class="primary">Review ${counted(own.length, 'change')}</button></div>
 <details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? html`<p class="quiet">and ${count(more)} more: the review shows all</p>` : null}
 <div class="actions">${decide}<button name="action" value="discard">Discard the chosen ones</button><button name="action" value="clear">Discard all</button></div></details></form></section>\n`;

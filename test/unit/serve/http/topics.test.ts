@@ -40,6 +40,7 @@ function noted() {
   const filters: TopicFilter[] = [];
   const all = [topic('t1'), topic('t2'), topic('t/3')];
   const topics: Topics = {
+    canEdit: true,
     async list(filter) {
       filters.push(filter);
       return {
@@ -97,6 +98,14 @@ it('has the list in its address, and shows it to those who only read without a c
   expect(rita.page).not.toMatch(/name="action"|name="topic"|name="seen/);
   await rita.send('/topics/draft', { action: 'save', 'seen/t1': 'high//false', 'priority/t1': 'low' });
   expect([rita.status, textOf(rita.page)]).toEqual([403, expect.stringContaining('You may look')]);
+});
+
+it('edits nothing where the published file has other ids', async () => {
+  const { topics } = noted();
+  const anna = await Visitor.of(await served({ ...topics, canEdit: false }), 'anna');
+  expect(await anna.get('/topics')).not.toContain('name="action"');
+  await anna.send('/topics/draft', { action: 'clear' });
+  expect([anna.status, textOf(anna.page)]).toEqual([400, expect.stringContaining('has other ids')]);
 });
 
 it('without a login on this machine, it is read and nothing is edited', async () => {
