@@ -83,6 +83,10 @@ export async function serve(
     const all = await assembleAll(scope, members, signals, service);
     // One board is read at a time: each takes the memory of a query.
     const inTurn = oneAtATime();
+    // New settings start another server: nothing may follow the one that is over.
+    const over = new AbortController();
+    scope.defer(() => over.abort());
+    const following = AbortSignal.any([signals.stop, over.signal]);
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       const sheets =
@@ -95,7 +99,7 @@ export async function serve(
         run: runReader(member),
         report: showsNames ? reportSource(member, { base: organization?.base ?? '' }) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-        topics: showsNames ? topicsOf(member, inTurn, signals.stop, sheets ?? null) : undefined,
+        topics: showsNames ? topicsOf(member, inTurn, following, sheets ?? null) : undefined,
         sheets,
       };
     });

@@ -283,7 +283,7 @@ describe('what is printed at the start', () => {
       expect((await fetch(`${url}/report`)).status).toBe(isOpen ? 404 : 503);
       running.child.kill('SIGTERM');
       const { code, stderr } = await running.ended;
-      expect([code, stderr.includes('/report is not shown')]).toEqual([0, isOpen]);
+      expect([code, stderr.includes('no report, topics or sheets')]).toEqual([0, isOpen]);
     }
   });
 });
