@@ -185,6 +185,7 @@ async function versionProblems(reader: Reader): Promise<string[]> {
 /** Tables of what this warehouse knows and no answer says. */
 const analysisTables = [
   { table: 'history_requests' },
+  { table: 'fetched_histories' },
   { table: 'topic_group_versions' },
   { table: 'duplicate_pairs' },
 ] as const;

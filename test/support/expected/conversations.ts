@@ -3,7 +3,7 @@ import type { Renderer } from '../../../src/sandbox/handlers/renderer.js';
 import { listedGroupIds, topicCounts } from '../../../src/sandbox/world/counts.js';
 import { getOrThrow } from '../../../src/sandbox/world/history.js';
 import type { StoredGroup } from '../../../src/sandbox/world/types.js';
-import { anything, columns, type ExpectedTable, nested, type Row } from './row.js';
+import { anything, type Check, columns, type ExpectedTable, nested, type Row, type Value } from './row.js';
 import { listedTopics, readableTopics } from './topics.js';
 
 /** Which topics, companies, and people without a company (`sync.personGroups`) return which conversations. */
@@ -193,6 +193,7 @@ function messageTables(
   all: readonly { group: string; message: WireMessage; position: number }[],
   lastFetched: LastFetched,
 ): ExpectedTable[] {
+  const stored = new Set<unknown>(all.map(({ message }) => message.id));
   return [
     {
       table: 'messages',
@@ -203,8 +204,8 @@ function messageTables(
         group_id: group,
         author_id: message.author?.id ?? null,
         ...nested('channel', ['id', 'channelName', 'serverName'], message.channel),
-        reply_to: copy(message.replyTo),
-        thread: copy(message.thread),
+        reply_to: copy(message.replyTo, stored),
+        thread: copy(message.thread, stored),
       })),
       otherRow: ({ id }) => lastFetched.message(id),
       lagging: ['reply_to', 'thread', 'channel_channel_name', 'channel_server_name'],
@@ -230,9 +231,10 @@ function messageTables(
   ];
 }
 
-/** The copy of another message, as it is stored: its author is a row of authors. */
-function copy(message: WireMessage): unknown {
-  return message && { ...message, author: message.author && { id: message.author.id } };
+/** The copy of another message: none of one that is stored, or that was. */
+function copy(message: WireMessage, stored: ReadonlySet<unknown>): Value | Check {
+  if (!message || stored.has(message.id)) return null;
+  return (value: Value) => value === null || (value as Row).id === message.id;
 }
 
 function authors(renderer: Renderer, all: readonly { message: WireMessage }[]): ExpectedTable {

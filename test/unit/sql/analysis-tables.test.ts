@@ -44,42 +44,57 @@ test('a conversation is in a topic from the first answer that has it to the firs
   ]);
 });
 
-test('a record of the history is that of the change that asked for its value, and of no user', async () => {
-  const change = (id: string, value: string, seen: string, by = 'NULL', [status, code] = ['applied', '']) =>
-    `('${id}', 'topic', 't', '${status}', '${code}', '{"priority": "${value}"}', '{"priority": "${value}"}', '2026-05-01 10:00:00Z',
-      '{"priority": "default", "updated_at": "2026-03-01T${seen}:00.000Z"}', ${by}, ${by})`;
+test('a record of the history is that of the change that was sent then and asked for its value, whoever is named', async () => {
+  const change = (
+    id: string,
+    value: string,
+    [sent, answered]: readonly [string, string | null],
+    by = 'NULL',
+    [status, code] = ['applied', ''],
+  ) => {
+    const time = (at: string | null) => (at === null ? 'NULL' : `'2026-03-01 ${at}Z'`);
+    const set = `'{"priority": "${value}"}'`;
+    return `('${id}', 'topic', 't', '${status}', '${code}', ${set}, ${set}, ${time(sent)}, ${time(answered)}, ${by}, ${by})`;
+  };
   const record = (id: string, at: string, changes: string, user = 'NULL', of = 't') =>
     `('${id}', 'topic', '${of}', 'UPDATE', '2026-03-01 ${at}Z', 'user', ${user}, '${changes}')`;
   await warehouse.run(`
-    INSERT INTO ops.changes (id, entity_type, topic_id, status, error_code, wanted, body, first_sent_at, remote_before, requested_by, requested_reason)
+    INSERT INTO ops.changes (id, entity_type, topic_id, status, error_code, wanted, body, first_sent_at, settled_at, requested_by, requested_reason)
     VALUES ${[
-      change('c1', 'high', '09:00', "'kim'"),
-      change('c2', 'low', '10:05'),
-      change('c3', 'high', '10:25', "'lee'"),
-      change('c4', 'high', '11:00', "'pat'"),
-      change('c5', 'low', '11:30', "'may'", ['failed', 'BAD_REQUEST']),
-      change('c6', 'low', '11:30', "'may'", ['cancelled', 'conflict']),
-      change('c7', 'low', '11:30', "'may'", ['conflict', 'http_409']),
-      change('c8', 'high', '12:00', "'joy'", ['conflict', 'conflict']),
+      change('c1', 'high', ['09:59:59', '10:00:03'], "'kim'"),
+      change('c2', 'low', ['10:19:59', '10:20:01']),
+      change('c3', 'high', ['10:30:01', '10:30:05'], "'lee'"),
+      change('c4', 'high', ['11:05:00', '11:05:09'], "'pat'"),
+      change('c5', 'low', ['11:39:59', '11:40:02'], "'may'", ['failed', 'BAD_REQUEST']),
+      change('c6', 'low', ['11:39:59', '11:40:02'], "'may'", ['cancelled', 'conflict']),
+      change('c7', 'low', ['11:39:59', '11:40:02'], "'may'", ['conflict', 'http_409']),
+      change('c8', 'high', ['12:00:00', '12:30:00'], "'joy'", ['conflict', 'conflict']),
+      change('c9', 'low', ['13:00:00', null], "'ray'", ['sending', '']),
     ].join(', ')};
     INSERT INTO history (id, entity_type, entity_id, operation, changed_at, changed_by, user_id, changes) VALUES ${[
       record('before', '08:00:00', '{"priority": "high"}'),
-      record('other field', '09:30:00', '{"title": "x"}'),
+      record('other field', '10:00:00', '{"title": "x"}'),
       record('of c1', '10:00:00', '{"priority": "high", "updatedAt": "x"}'),
       record('of c2', '10:20:00', '{"priority": "low"}'),
-      record('a user', '10:30:00', '{"priority": "high"}', "'u1'"),
-      record('another value', '11:10:00', '{"priority": "low"}'),
-      record('later', '11:20:00', '{"priority": "high"}'),
+      record('of c3, by the keys owner', '10:30:02', '{"priority": "high"}', "'u1'"),
+      record('another value', '11:05:05', '{"priority": "low"}'),
+      record('later than c4', '11:20:00', '{"priority": "high"}'),
       record('of an agent', '11:40:00', '{"priority": "low"}'),
       record('of c8', '12:10:00', '{"priority": "high"}'),
+      record('of c9', '13:30:00', '{"priority": "low"}', "'u1'"),
       record('elsewhere', '10:00:00', '{"priority": "high"}', 'NULL', 'other'),
     ].join(', ')}`);
   await warehouse.refreshDerived();
+  const found = await warehouse.all(
+    'SELECT * EXCLUDE (synced_at, run_id) FROM history_requests ORDER BY history_id',
+  );
   expect(
-    await warehouse.all('SELECT * EXCLUDE (synced_at, run_id) FROM history_requests ORDER BY history_id'),
+    found.map((row) => `${row.change_id} ${row.history_id} ${row.requested_by} ${row.requested_reason}`),
   ).toEqual([
-    { history_id: 'of c1', change_id: 'c1', requested_by: 'kim', requested_reason: 'kim' },
-    { history_id: 'of c2', change_id: 'c2', requested_by: null, requested_reason: null },
-    { history_id: 'of c8', change_id: 'c8', requested_by: 'joy', requested_reason: 'joy' },
+    'c1 of c1 kim kim',
+    'c2 of c2 null null',
+    'c3 of c3, by the keys owner lee lee',
+    'c8 of c8 joy joy',
+    'c9 of c9 ray ray',
   ]);
 });

@@ -64,7 +64,7 @@ const night = fc.record({
   isReversed: fc.boolean(),
   others: fc.array(other, { maxLength: 2 }),
 });
-const nights = fc.array(fc.array(night, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 4 });
+const nights = fc.array(fc.array(night, { minLength: 1, maxLength: 2 }), { minLength: 2, maxLength: 3 });
 
 const nothingKnown = { entity: () => undefined };
 
@@ -72,14 +72,12 @@ const nothingKnown = { entity: () => undefined };
 class Worker {
   documents: Document[] = [];
   #known = new Known(resources);
-  #listed: ListedItems;
+  #listed = new ListedItems(nothingKnown);
 
   constructor(
     readonly warehouse: Warehouse,
     private readonly knows: boolean,
-  ) {
-    this.#listed = new ListedItems(nothingKnown);
-  }
+  ) {}
 
   /** A run starts. */
   async start(): Promise<void> {
@@ -136,7 +134,7 @@ test('what is left out would have changed nothing', async () => {
   });
   const page = { id: '1', title: 'a', persons: [{ id: 'p1', displayName: 'n' }] };
   const same = [{ pages: [page], isReversed: false, others: [] }];
-  await fc.assert(property, { numRuns: propertyRuns(4, 100), examples: [[[same, same]]] });
+  await fc.assert(property, { numRuns: propertyRuns(2, 100), examples: [[[same, same]]] });
   expect(leftOut).toBeGreaterThan(0);
 }, 120_000);
 
