@@ -1,5 +1,12 @@
 -- The topics that people work on, as the list shows them: those that the API has, without merged and superseded ones.
 WITH
+written AS (
+  SELECT topic_groups.topic_id, message_senders.week, count(*) AS messages
+  FROM message_senders
+  JOIN topic_groups ON topic_groups.group_id = message_senders.group_id
+  WHERE message_senders.side = 'external'
+  GROUP BY topic_groups.topic_id, message_senders.week
+),
 weekly AS (
   SELECT
     topic_id,
@@ -7,7 +14,7 @@ weekly AS (
       'ago': date_diff('week', week, date_trunc('week', as_of AT TIME ZONE 'UTC')::DATE),
       'messages': messages
     }) AS weeks
-  FROM topic_weekly_activity
+  FROM written
   CROSS JOIN data_as_of
   WHERE week > date_trunc('week', as_of AT TIME ZONE 'UTC')::DATE - INTERVAL 84 DAY AND week <= as_of
   GROUP BY topic_id

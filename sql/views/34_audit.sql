@@ -39,5 +39,5 @@ COMMENT ON COLUMN audit.entities IS 'How many topics, people, companies, convers
 COMMENT ON COLUMN audit.requested_by IS 'Who requested it. NULL for what the worker does by itself.';
 COMMENT ON COLUMN audit.reason IS 'Why, as --reason, or the column reason of a sheet, said. NULL when nothing was said.';
 COMMENT ON COLUMN audit.outcome IS 'Status of a change or merge (ops.changes.status); done, or what is still to do, for others.';
-COMMENT ON COLUMN audit.details IS 'What it concerned, as JSON: the columns of a change, rows by table, the tables, the format and the file of an export, or by what something was read (sql, report, or the tool of an assistant), the tables and how many rows; of a login the outcome (done or failed) and the address that it came from.';
+COMMENT ON COLUMN audit.details IS 'What it concerned, as JSON: the columns of a change, rows by table, the tables, the format and the file of an export, or by what something was read (sql, report, topic, company, told, topics for a search of messages, or the tool of an assistant), the tables and how many rows; of a login the outcome (done or failed) and the address that it came from.';
 COMMENT ON COLUMN audit.audit_id IS 'The record (ops.changes.id or ops.audit.id).';

@@ -31,7 +31,7 @@ function auditPath(dataDir: string): string {
 
 /** What was shown to somebody, without the content and without the text of the query, which may name people. */
 export interface ReadRecord {
-  /** `sql`, `report`, or the tool of an assistant. */
+  /** `sql`, `report`, a page (`topic`, `company`, `told`, `topics` for a search of messages), or the tool of an assistant. */
   readonly by: string;
   /** The tables that a query read, also through views and macros. */
   readonly tables?: readonly string[];

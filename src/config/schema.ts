@@ -379,7 +379,9 @@ const user = z.strictObject({
     .describe('The name that is entered; changes are requested by it.'),
   role: role
     .default('read')
-    .describe('read: look at pages and download sheets; write: change topics and companies, upload sheets and undo as well.')
+    .describe(
+      'read: look at pages and download sheets; write: change topics and companies, upload sheets and undo as well.',
+    )
     .meta({ example: 'write' }),
   passwordHash: z
     .string()

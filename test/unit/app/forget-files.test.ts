@@ -8,7 +8,11 @@ import { Forgotten, Texts } from '../../../src/privacy/forgotten.js';
 import { testFolder } from '../../support/test-folders.js';
 
 const forgotten = new Forgotten('salt', [], new Texts(['José Castellanos']));
-forgotten.add([forgotten.of('email', 'jose.9@mail.example')]);
+forgotten.add([
+  forgotten.of('email', 'jose.9@mail.example'),
+  forgotten.of('person', 'p-9'),
+  forgotten.of('company', 'c-9'),
+]);
 const found = { forgotten, written: ['Thanks!\nI could not log in since the last update, whatever I try.'] };
 
 /** The files that would go, of these in a data directory. */
@@ -42,6 +46,12 @@ it.each<readonly [what: string, name: string, bytes: string | Uint8Array]>([
   ['a link', 'reports/a.html', '<a href="mailto:jose.9%40mail.example">Write</a>'],
   ['a compressed file', 'reports/a.csv.gz', gzipSync('1,Nobody')],
   ['a file of another kind', 'reports/a.bin', Uint8Array.of(0, 1, 2, 255)],
+  [
+    'a draft with an edit of the company',
+    'imports/a.draft',
+    '{"edits":[{"entityId":"c-9","field":"is_vip"}]}',
+  ],
+  ['a note that the person was told', 'imports/a.told', '{"topicId":"t1","personId":"p-9","by":"anna"}'],
   ['the name of the file', 'inbox/done/For José Castellanos.csv', 'id\n1\n'],
 ])('%s is searched, and the file is deleted', async (_, name, bytes) => {
   expect(await foundIn({ [name]: bytes, 'reports/other.csv': '1,Nobody\n' })).toEqual([name]);
