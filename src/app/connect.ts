@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Api, type ApiOptions } from '../api/client.js';
 import { systemClock } from '../base/clock.js';
-import { shapeHeap } from '../base/heap.js';
 import { type Access, memoryOf, spendingLogPath } from './setup.js';
 
 /**
@@ -43,7 +42,6 @@ export function connect(
 ): Api {
   const { config, credentials, log, programVersion, clock = systemClock, onAttempt } = access;
   const { api, rateLimit, tuning } = config;
-  shapeHeap();
   const memory = memoryOf(config);
   const concurrency =
     tuning.concurrency ?? Math.max(2, Math.min(mostInFlight, Math.floor(memory / memoryPerAnswer)));

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { shapeHeap } from '../../base/heap.js';
 import type { Grid } from '../../sheet/grid.js';
 import {
   bytesOf,
@@ -27,7 +26,6 @@ export async function fromSheet(
   source: SheetSource | { readonly stream: AsyncIterable<Uint8Array>; readonly name: string },
   options: SheetOptions = {},
 ): Promise<ImportSource> {
-  shapeHeap();
   const bytes =
     'path' in source
       ? await readBytes(source.path)
