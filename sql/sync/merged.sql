@@ -1,7 +1,7 @@
 -- The entities that were merged into a survivor and are deleted, or not listed any more: some services go on answering them
 -- by id. The survivor's own history names them even when theirs is gone; where theirs is still answered, it names the survivor.
--- A history says what happened, not what is: one that was listed after its merge (5 seconds for the precision of `Date`) was taken
--- out of it again, and is gone for another reason.
+-- A history says what happened, not what is: one that was still listed after its merge had been read was taken out of it again, and
+-- is gone for another reason, unless the merge is later than that listing (5 seconds for the precision of `Date`).
 --
 --   $list      the kind of document that the list's items are, e.g. 'topics'
 --   $presence  the kind of document that says what is deleted, e.g. 'topic_presence'
@@ -9,7 +9,7 @@
 --   $sources   the JSON path of the merged entities in a merge, e.g. '$.sourceTopics[*].id'
 --   $target    the JSON path of the survivor in a history, e.g. '$.mergedInto.targetTopic.id'
 WITH merges AS (
-  SELECT id, body, unnest(from_json(body -> '$.merges', '["JSON"]')) AS merge
+  SELECT id, answer_no, unnest(from_json(body -> '$.merges', '["JSON"]')) AS merge
   FROM raw.documents
   WHERE endpoint = $merges
 ),
@@ -17,10 +17,11 @@ named AS (
   SELECT
     unnest(json_extract_string(merge, $sources)) AS merged_id,
     id AS survivor_id,
-    raw.moment(merge ->> '$.mergedAt') AS merged_at
+    raw.moment(merge ->> '$.mergedAt') AS merged_at,
+    answer_no
   FROM merges
   UNION ALL
-  SELECT id, (body ->> $target), raw.moment(body ->> '$.mergedInto.mergedAt')
+  SELECT id, (body ->> $target), raw.moment(body ->> '$.mergedInto.mergedAt'), answer_no
   FROM raw.documents
   WHERE endpoint = $merges AND (body ->> $target) IS NOT NULL
 )
@@ -33,7 +34,10 @@ JOIN named ON named.merged_id = deleted.id
 LEFT JOIN raw.documents AS item ON item.endpoint = $list AND item.id = deleted.id
 WHERE deleted.endpoint = $presence
   AND ((deleted.body ->> '$.deletedAt') IS NOT NULL OR (deleted.body ->> '$.unlistedSince') IS NOT NULL)
-  AND (named.merged_at IS NULL OR item.fetched_at IS NULL OR item.fetched_at <= named.merged_at + INTERVAL 5 SECOND)
+  AND (
+    named.answer_no >= deleted.answer_no
+    OR coalesce(named.merged_at >= item.fetched_at - INTERVAL 5 SECOND, true)
+  )
 GROUP BY deleted.id, deleted.body
 HAVING merged_into_id IS DISTINCT FROM (deleted.body ->> '$.mergedIntoId')
 ORDER BY deleted.id

@@ -15,10 +15,10 @@ export interface Forecast {
 
 /**
  * The files of an empty warehouse, and what a row adds to them with the text of an average message: measured on organizations
- * of 260 to 12,000 messages in 28 to 127 MB of files.
+ * of 260 to 10,000 messages in 26 to 75 MB of files.
  */
-const emptyBytes = 26e6;
-const rowBytes = (messageBytes: number) => 1_000 + 0.55 * messageBytes;
+const emptyBytes = 22e6;
+const rowBytes = (messageBytes: number) => 1_000 + 0.3 * messageBytes;
 
 const sum = <T>(all: readonly T[], value: (one: T) => number) =>
   all.reduce((total, one) => total + value(one), 0);
