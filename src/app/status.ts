@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { iso, millis, systemClock } from '../base/clock.js';
 import { ExitCode, messageOf, type Problem, problemText } from '../base/errors.js';
-import { type Facts, type Freshness, type FreshnessState, freshnessState } from '../base/facts.js';
+import {
+  type Facts,
+  type Freshness,
+  type FreshnessState,
+  firstPullText,
+  freshnessState,
+} from '../base/facts.js';
 import { isOverBound } from '../base/freshness-estimate.js';
 import { type OrganizationLine, organizationLine } from '../serve/page/organizations.js';
 import { Agenda } from '../serve/schedule/agenda.js';
@@ -51,7 +57,7 @@ export async function status(setup: Setup): Promise<StatusReport> {
     contents === null
       ? facts.holder === null
       : freshness.some(({ state }) => state === 'stale' || state === 'never') ||
-        contents.left?.is_pulled !== true ||
+        firstPullText(contents) !== null ||
         contents.estimates.some(isOverBound);
   return {
     ...facts,

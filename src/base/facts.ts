@@ -213,3 +213,11 @@ export function leftDue({ due, complete }: { due: number; complete: boolean }, t
   if (due === 0) return complete ? 'nothing' : 'not known: not every list was read to its end';
   return complete ? text : `at least ${text}`;
 }
+
+/** What is missing of the first pull, as a sentence without its full stop; null once it was complete. */
+export function firstPullText({ left }: Contents): string | null {
+  if (left?.is_pulled) return null;
+  const requests = left?.first_requests ?? null;
+  const missing = requests === null ? 'not every list was read yet' : `${counted(requests, 'request')} left`;
+  return `${missing}: until then numbers are too low`;
+}

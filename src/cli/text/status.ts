@@ -1,5 +1,5 @@
 import type { OrganizationLine, StatusReport } from '../../app/status.js';
-import { type Contents, leftDue, spendingText } from '../../base/facts.js';
+import { type Contents, firstPullText, leftDue, spendingText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import { tableWidth } from '../output.js';
@@ -48,6 +48,7 @@ export function organizationsText(lines: readonly OrganizationLine[], now: numbe
 function facts(status: StatusReport, now: number): Fact[] {
   const { holder, foreignLogs = [], publishedAt, spent } = status;
   const { organization = null, left = null } = status.contents ?? {};
+  const missing = status.contents && firstPullText(status.contents);
   const { published, worker } = status.files;
   const recent = spent.slices.reduce((sum, one) => sum + one.requests, 0);
   const limited = spent.slices.reduce((sum, one) => sum + one.rateLimited, 0);
@@ -70,14 +71,9 @@ function facts(status: StatusReport, now: number): Fact[] {
         ? `${counted(recent, 'request')} in the last ${hours}, ${count(limited)} of them answered 429`
         : null,
     ],
-    ['first pull', left === null || left.is_pulled ? null : firstPullText(left.first_requests)],
+    ['first pull', missing && `not complete, ${missing}`],
     ['left due', left && leftDue(left, `${count(left.due)} (${costText(left)}) after the last sync`)],
   ];
-}
-
-function firstPullText(requests: number | null): string {
-  const left = requests === null ? 'not every list was read yet' : `${counted(requests, 'request')} left`;
-  return `not complete, ${left}: until then numbers are too low`;
 }
 
 const whatLogDoes =

@@ -1,4 +1,4 @@
-import { type Contents, type Facts, freshnessState } from '../../base/facts.js';
+import { type Contents, type Facts, firstPullText, freshnessState } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
@@ -114,6 +114,7 @@ function ofFacts(facts: Facts, schedule: ScheduleView, times: Times): Attention[
   const { contents, foreignLogs = [] } = facts;
   return [
     ...freshness(facts, times),
+    ...firstPull(contents),
     ...outOfDate(contents),
     ...heldBack(contents),
     ...changes(facts, schedule),
@@ -155,6 +156,12 @@ function freshness(facts: Facts, times: Times): Attention[] {
       'No scan was complete yet; what was read is in the tables.',
     ),
   ];
+}
+
+function firstPull(contents: Contents): Attention[] {
+  const missing = firstPullText(contents);
+  const reason = `${missing}. Each sync goes on where the last one ended.`;
+  return missing === null ? [] : [warning('The first pull is not complete', reason, 'signalhouse sync')];
 }
 
 function outOfDate({ estimates }: Contents): Attention[] {

@@ -1,5 +1,5 @@
 import type { Iso } from '../../base/clock.js';
-import type { Facts } from '../../base/facts.js';
+import { type Facts, firstPullText } from '../../base/facts.js';
 import { html, type Piece } from '../../base/html.js';
 import { counted } from '../../base/units.js';
 import type { ScheduleView } from '../schedule/record.js';
@@ -11,8 +11,8 @@ import { otherHolder } from './runs.js';
 /** The page of all organizations of a service, and what it says of each: `status --all` says the same. */
 
 /** From bad to good. */
-const states = ['failing', 'no data', 'unknown', 'open points', 'well'] as const;
-/** `unknown`: its warehouse was not read yet; `open points`: it works, and somebody should decide or look. */
+const states = ['failing', 'no data', 'first pull', 'unknown', 'open points', 'well'] as const;
+/** `first pull`: it was never complete; `unknown`: its warehouse was not read yet; `open points`: it works, and somebody should decide or look. */
 type OrganizationState = (typeof states)[number];
 
 export interface OrganizationLine {
@@ -50,9 +50,11 @@ export function organizationLine(organization: string, known: Known, now: number
         ? 'unknown'
         : facts.contents === null
           ? 'no data'
-          : items.length > 0
-            ? 'open points'
-            : 'well',
+          : firstPullText(facts.contents) !== null
+            ? 'first pull'
+            : items.length > 0
+              ? 'open points'
+              : 'well',
     doing,
     lastSuccessAt: lastSuccess(facts, schedule),
     problems: items.map(({ tone, title, reason, commands }) => ({ tone, title, reason, commands })),
@@ -81,6 +83,7 @@ export function worstFirst(lines: readonly OrganizationLine[]): OrganizationLine
 const tones: Readonly<Record<OrganizationState, Tone>> = {
   failing: 'bad',
   'no data': 'warn',
+  'first pull': 'warn',
   unknown: 'quiet',
   'open points': 'warn',
   well: 'good',

@@ -261,7 +261,14 @@ export const noFacts: Facts = {
 /** When nothing is wrong. */
 export const wellFacts: Facts = {
   ...someFacts,
-  contents: { ...someContents, estimates: [], rejected: [], drift: [], left: null, runs: [night] },
+  contents: {
+    ...someContents,
+    estimates: [],
+    rejected: [],
+    drift: [],
+    left: { ...someContents.left!, due: 0, requests: 0, minutes: 0 },
+    runs: [night],
+  },
   freshness: someFacts.freshness.slice(0, 1),
   queue: { queued: 1 },
 };

@@ -1,6 +1,9 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
+import { isWell } from '../../../../src/app/status.js';
+import type { Facts } from '../../../../src/base/facts.js';
 import type { Json } from '../../../../src/base/json.js';
+import { organizationLine } from '../../../../src/serve/page/organizations.js';
 import { type PageContent, runPage, runsPage, statusPage } from '../../../../src/serve/page/page.js';
 import {
   emptySchedule,
@@ -56,6 +59,20 @@ describe('its three questions', () => {
     expect(document).toContain('<title>Acme Tools · Signalhouse</title>');
     for (const id of ['attention', 'now', 'failing', 'rejected', 'drift'])
       expect(document).not.toContain(`id="${id}"`);
+  });
+
+  it('say that the first pull was not complete yet, here and beside other organizations', () => {
+    const contents = {
+      ...wellFacts.contents!,
+      left: { ...wellFacts.contents!.left!, is_pulled: false, first_requests: 17 },
+    };
+    const facts = { ...wellFacts, contents };
+    const document = page({ facts, schedule: wellSchedule });
+    expect(answers(document)).toEqual(['Yes, with open points', 'Nothing now', '1 thing']);
+    expect(document).toContain('17 requests left: until then numbers are too low');
+    const line = (known: Facts) =>
+      organizationLine('acme', { facts: known, problem: null, schedule: wellSchedule }, now);
+    expect([line(wellFacts), line(facts)].map(isWell)).toEqual([true, false]);
   });
 
   it('are answered before it knows anything, before the first sync has ended, and while it shuts down', () => {
