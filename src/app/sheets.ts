@@ -315,14 +315,14 @@ interface ShownStatus {
 }
 
 function lineOf(
-  { id, name, by, at, kind, state, changes, leftOutCount, problem }: Preview,
+  { id, name, by, at, kind, state, hasChanges, leftOutCount, problem }: Preview,
   own: readonly ShownStatus[],
 ): SheetLine {
   // It is queued a moment before that is stored.
   const now = state === 'confirmed' && own.length > 0 ? 'done' : state;
   const statuses = countBy(own, ({ shown }) => shown);
   const isUndo = kind === 'undo';
-  return { id, name, by, at, isUndo, state: now, hasChanges: changes > 0, leftOutCount, problem, statuses };
+  return { id, name, by, at, isUndo, state: now, hasChanges, leftOutCount, problem, statuses };
 }
 
 /** An import whose preview is not kept any more. */

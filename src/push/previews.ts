@@ -22,8 +22,8 @@ const previewSchema = z.object({
   at: z.string(),
   /** The changes that are decided. */
   about: z.array(z.string()),
-  /** How many changes it shows, conflicts among them. */
-  changes: z.number(),
+  /** Whether it shows anything to confirm, or a conflict. */
+  hasChanges: z.boolean(),
   /** Of a file: the sheet that was read, and the hash of its bytes. */
   sheet: z.string().optional(),
   hash: z.string().nullable(),
@@ -79,8 +79,8 @@ export class Previews {
     this.#makeFolder();
     if (source?.bytes) this.#write(`${id}.file`, source.bytes);
     this.#savePlan({ plan, ...(source && !source.bytes && { grid: source.grid }) });
-    const changes = plan.rows.filter(({ outcome }) => outcome === 'conflict').length + plan.changes.length;
-    return this.#new({ id, kind, name: plan.source, by, hash, changes, about: [], sheet: source?.sheet });
+    const hasChanges = plan.changes.length > 0 || plan.rows.some(({ outcome }) => outcome === 'conflict');
+    return this.#new({ id, kind, name: plan.source, by, hash, hasChanges, about: [], sheet: source?.sheet });
   }
 
   /** A decision about changes, which is carried out like what is confirmed. */
@@ -92,7 +92,7 @@ export class Previews {
       name,
       by,
       hash: null,
-      changes: about.length,
+      hasChanges: true,
       about: [...about],
     });
     return this.#save({ ...preview, state: 'confirmed' });
@@ -186,7 +186,7 @@ export class Previews {
   }
 
   #new(
-    given: Pick<Preview, 'id' | 'kind' | 'name' | 'by' | 'hash' | 'changes' | 'about' | 'sheet'>,
+    given: Pick<Preview, 'id' | 'kind' | 'name' | 'by' | 'hash' | 'hasChanges' | 'about' | 'sheet'>,
   ): Preview {
     const nothing = { leftOut: [], leftOutCount: 0, problem: null };
     return this.#save({ ...given, ...nothing, at: iso(this.clock.now()), state: 'new' });

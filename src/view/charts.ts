@@ -143,6 +143,18 @@ export function shareBar(label: string, share: number, tone: string): Html {
   return html`<svg class="age-bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="8"/><rect class="${tone}" width="${fixed(Math.max(1, share * 100))}" height="8"/></svg>`;
 }
 
+/** Bars of weeks; the newest is the last. */
+export function sparkline(weeks: readonly number[]): Html {
+  const most = Math.max(1, ...weeks);
+  const bars = weeks.map((messages, at) => {
+    if (messages === 0) return null;
+    const tall = Math.max(1.5, (messages / most) * 20);
+    return html`<rect x="${at * 7}" y="${fixed(20 - tall)}" width="5" height="${fixed(tall)}"/>`;
+  });
+  const label = `Messages in each of the last ${weeks.length} weeks: ${weeks.join(', ')}`;
+  return html`<svg class="spark" viewBox="0 0 ${weeks.length * 7} 20" role="img" aria-label="${label}"><line x1="0" y1="20" x2="${weeks.length * 7}" y2="20"/>${bars}</svg>`;
+}
+
 /** The inside of a picture: where something is drawn, in pixels from its upper left corner. */
 interface Area {
   readonly width: number;

@@ -155,13 +155,7 @@ async function editsOf(
   next: string,
 ): Promise<PageEdit[]> {
   const shown = shownIn(request);
-  const changed = [
-    ...shown.flatMap(({ id, values }) => menusOf(request, id, values)),
-    ...companyEdits(request),
-  ];
-  const edit = (id: string, values: Shown['values'], name: string, wanted: string): PageEdit => {
-    return { entityType: 'topic', entityId: id, field: name, seen: values[name] ?? '', wanted };
-  };
+  const changed = [...shown.flatMap((one) => menusOf(request, one)), ...companyEdits(request)];
   const selectedTopics = async (): Promise<readonly Shown[]> => {
     if (field(request, 'all') === '') {
       const ids = new Set(fields(request, 'topic'));
@@ -183,10 +177,7 @@ async function editsOf(
       const set = wanted.filter(([, value]) => value !== '');
       if (set.length === 0) throw new UsageError('Choose a priority or a lifecycle state.');
       const some = await selectedTopics();
-      return [
-        ...changed,
-        ...some.flatMap(({ id, values }) => set.map(([name, to]) => edit(id, values, name, to))),
-      ];
+      return [...changed, ...some.flatMap((one) => set.map(([name, to]) => topicEdit(one, name, to)))];
     }
     case 'archive':
     case 'bring_back': {
@@ -195,9 +186,9 @@ async function editsOf(
       const some = await selectedTopics();
       return [
         ...changed,
-        ...some.flatMap(({ id, values }) => [
-          edit(id, values, 'archived', archived),
-          ...(reason === '' ? [] : [edit(id, values, 'archived_reason', reason)]),
+        ...some.flatMap((one) => [
+          topicEdit(one, 'archived', archived),
+          ...(reason === '' ? [] : [topicEdit(one, 'archived_reason', reason)]),
         ]),
       ];
     }
@@ -233,12 +224,16 @@ function shownOf({ id, priority, lifecycleState, isArchived }: TopicLine): Shown
 }
 
 /** The menus of a row. Those that were not changed ask for what was seen, which is no edit. */
-function menusOf(request: FastifyRequest, id: string, values: Shown['values']): PageEdit[] {
+function menusOf(request: FastifyRequest, shown: Shown): PageEdit[] {
   return (['priority', 'lifecycle_state'] as const).flatMap((name): PageEdit[] => {
-    const wanted = formOf(request).get(`${name}/${id}`);
-    if (wanted === undefined) return [];
-    return [{ entityType: 'topic', entityId: id, field: name, seen: values[name] ?? '', wanted }];
+    const wanted = formOf(request).get(`${name}/${shown.id}`);
+    return wanted === undefined ? [] : [topicEdit(shown, name, wanted)];
   });
+}
+
+/** An edit that rests on what the page showed of a topic. */
+function topicEdit({ id, values }: Shown, name: string, wanted: string): PageEdit {
+  return { entityType: 'topic', entityId: id, field: name, seen: values[name] ?? '', wanted };
 }
 
 /** The form of a company. */

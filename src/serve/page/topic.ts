@@ -1,6 +1,7 @@
 import type { Iso } from '../../base/clock.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
+import { sparkline } from '../../view/charts.js';
 import { badge, type Row, section, table } from './html.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { sentSection } from './sheets.js';
@@ -18,7 +19,6 @@ import {
   priorities,
   seenField,
   settableStates,
-  sparkline,
   stateText,
   type TopicLine,
   type TopicList,

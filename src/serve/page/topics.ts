@@ -1,6 +1,7 @@
 import type { Iso } from '../../base/clock.js';
 import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
+import { sparkline } from '../../view/charts.js';
 import { badge, type Row, section, table } from './html.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { type SheetDetails, sentSection } from './sheets.js';
@@ -300,18 +301,6 @@ export function companyLink({ id, name, isVip }: CompanyName, { link }: Frame): 
 
 function waitingCell({ waitingSince }: TopicLine, { frame }: Editing): Piece {
   return waitingSince === null ? quietZero : frame.times.age(waitingSince);
-}
-
-/** Bars of weeks; the newest is the last. */
-export function sparkline(weeks: readonly number[]): Html {
-  const most = Math.max(1, ...weeks);
-  const bars = weeks.map((messages, at) => {
-    if (messages === 0) return null;
-    const tall = Math.max(1.5, (messages / most) * 20);
-    return html`<rect x="${at * 7}" y="${(20 - tall).toFixed(1)}" width="5" height="${tall.toFixed(1)}"/>`;
-  });
-  const label = `Messages in each of the last ${weeks.length} weeks: ${weeks.join(', ')}`;
-  return html`<svg class="spark" viewBox="0 0 ${weeks.length * 7} 20" role="img" aria-label="${label}"><line x1="0" y1="20" x2="${weeks.length * 7}" y2="20"/>${bars}</svg>`;
 }
 
 function listSection(list: TopicList, editing: Editing): Html {
