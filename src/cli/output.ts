@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { ExitCode, UsageError } from '../base/errors.js';
-import type { Context } from './command.js';
+import type { Context } from '../commands/command.js';
 
 let anything = false;
 

@@ -1,6 +1,6 @@
-import type { ListedChanges } from '../../app/changes.js';
 import { cut, widthOf } from '../../base/display-width.js';
 import { count, counted, moment, valueText } from '../../base/units.js';
+import type { ListedChanges } from '../../commands/changes.js';
 import type { Change } from '../../push/change.js';
 import type { Decision } from '../../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../../push/facts.js';

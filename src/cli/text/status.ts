@@ -1,7 +1,8 @@
-import type { OrganizationLine, StatusReport } from '../../app/status.js';
 import { type Contents, firstPullText, leftDue, spendingText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
+import type { StatusReport } from '../../commands/status.js';
+import type { OrganizationLine } from '../../serve/page/organizations.js';
 import { tableWidth } from '../output.js';
 import {
   countsTable,

@@ -1,7 +1,7 @@
-import type { Planned } from '../../app/runs.js';
 import { type Contents, leftDue } from '../../base/facts.js';
 import { groupBy } from '../../base/group-by.js';
 import { bytes, count, counted, countedOf, duration } from '../../base/units.js';
+import type { Planned } from '../../commands/plan.js';
 import type { Failure } from '../../run/tally.js';
 import type { PlanLine, ScanReport, SyncReport } from '../../sync/report.js';
 import { countsTable, type Fact, list, pairs, sections, some, table, wide } from './layout.js';

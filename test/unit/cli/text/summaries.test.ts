@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../../../src/app/status.js';
 import { statusSummary } from '../../../../src/cli/text/status.js';
 import { syncSummary } from '../../../../src/cli/text/sync.js';
+import type { StatusReport } from '../../../../src/commands/status.js';
 import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
 import { someFacts } from '../../serve/serving.js';
 
