@@ -11,11 +11,11 @@ import { type Plan, type PlanParts, type PlanReport, reportOf } from '../push/pl
 import { type Preview, Previews } from '../push/previews.js';
 import { readQueue } from '../push/queue.js';
 import { prepareUndo } from '../push/undo.js';
+import { withFullSnapshot } from '../read/snapshot.js';
 import type { Intake } from '../serve/http/writes.js';
 import { changeQueue, type QueueOptions } from './changes.js';
 import { type Context, command, text, toggle, wait } from './command.js';
 import { type Setup, setUp } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
 import { refuseWithoutWarehouse, type WorkerOptions } from './worker.js';
 
 /**

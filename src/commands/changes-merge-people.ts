@@ -20,9 +20,9 @@ import {
 import { Queue } from '../push/queue.js';
 import { queueChanges } from '../push/queueing.js';
 import { runPush } from '../push/run.js';
+import { withFullSnapshot } from '../read/snapshot.js';
 import { type Context, command, text, toggle, wait } from './command.js';
 import { type Access, observed, setUpAccess } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
 import { type ObservedOptions, withWorker } from './worker.js';
 
 export const mergePeople = command({

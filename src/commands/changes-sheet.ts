@@ -1,11 +1,11 @@
 import { extname } from 'node:path';
 import { UsageError } from '../base/errors.js';
 import { counted, moment } from '../base/units.js';
+import { recordExport, refuseUnrecorded } from '../privacy/audit.js';
 import { type EditSheet, type EditSheetOptions, writeEditSheet } from '../push/edit-sheet.js';
-import { recordExport, refuseUnrecorded } from './audit.js';
+import { withFullSnapshot } from '../read/snapshot.js';
 import { command, text, toggle } from './command.js';
 import { type Setup, setUp } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
 
 export const sheet = command({
   examples: [

@@ -17,10 +17,10 @@ import { Queue, readQueue } from '../push/queue.js';
 import { storedEntitiesOf } from '../push/stored.js';
 import { undoneBy } from '../push/undo.js';
 import type { Snapshot } from '../read/query.js';
+import { withSnapshotIfAny } from '../read/snapshot.js';
 import { sqlFile } from '../store/sql.js';
 import { command, names, text, toggle, wait, whole, words } from './command.js';
 import { type Setup, setUp } from './setup.js';
-import { withSnapshotIfAny } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
 /** The queue of changes: what is in it, and decisions about what failed or met a conflict. */

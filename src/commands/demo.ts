@@ -3,26 +3,28 @@ import { join, relative } from 'node:path';
 import { makeFolder } from '../base/atomic-file.js';
 import { cut } from '../base/display-width.js';
 import { ExitCode, SignalhouseError, UsageError } from '../base/errors.js';
-import { isObject, jsonOf } from '../base/json.js';
+import { etaMs } from '../base/eta.js';
+import { commandLine, osPerson } from '../base/os-user.js';
 import { bytes, count, counted, duration } from '../base/units.js';
-import { captured, print } from '../cli/output.js';
-import { run as runCommand } from '../cli/run.js';
+import { print } from '../cli/output.js';
 import { listen } from '../cli/signals.js';
+import { printAnswer } from '../cli/text/answer.js';
 import { indent } from '../cli/text/layout.js';
 import { loadConfig } from '../config/load.js';
+import { fromSheet } from '../push/import/source.js';
 import type { PushReport } from '../push/run.js';
+import { withSnapshot } from '../read/snapshot.js';
 import { type Sandbox, startSandbox } from '../sandbox/start.js';
 import { readSheet } from '../sheet/read.js';
 import { writeGrid } from '../sheet/write.js';
 import type { SyncReport } from '../sync/report.js';
-import { importChanges } from './changes-import.js';
-import { sheet } from './changes-sheet.js';
-import { type Command, type CommandGroup, command, type Listed } from './command.js';
-import { etaMs } from './progress.js';
-import { push } from './push.js';
-import { report } from './report.js';
-import { sql } from './sql.js';
-import { sync } from './sync.js';
+import { importFrom } from './changes-import.js';
+import { makeSheet } from './changes-sheet.js';
+import { type Context, command } from './command.js';
+import { pushChanges } from './push.js';
+import { writeReport } from './report.js';
+import { observed, type Setup, setUp, setUpAccess } from './setup.js';
+import { pullAll } from './sync.js';
 
 export const demo = command({
   examples: [
@@ -41,16 +43,18 @@ export const demo = command({
     });
     const started = performance.now();
     const sandbox = await startSandbox({ sizes, rate: squeezed, latencyMs: [5, 20] });
-    useSettings({
+    const env = {
       SIGNALHOUSE_BASE_URL: sandbox.baseUrl,
       SIGNALHOUSE_API_KEY: sandbox.apiKey,
       SIGNALHOUSE_DATA_DIR: dataDir,
       SIGNALHOUSE_RATE_LIMIT_REQUESTS: String(squeezed.requests),
       SIGNALHOUSE_RATE_LIMIT_WINDOW_MS: String(squeezed.windowMs),
       SIGNALHOUSE_LOG_LEVEL: 'warn',
-    });
+    };
     try {
-      const played = await play(sandbox, dataDir, json ? null : print);
+      // None of the user's settings. For so little data a second thread of DuckDB costs more than it does.
+      const context = { json, sources: { env, cwd, tuning: { threads: 1 } } };
+      const played = await play(sandbox, context, dataDir);
       const ms = performance.now() - started;
       return { ...played, dataDir, seconds: Math.round(ms / 100) / 10 };
     } finally {
@@ -59,12 +63,6 @@ export const demo = command({
   },
   show: ({ dataDir, seconds }) => farewell(relative(process.cwd(), dataDir) || '.', seconds * 1_000),
 });
-
-/** The commands of the demo get these settings only, none of the user's shell. */
-function useSettings(settings: Readonly<Record<string, string>>): void {
-  for (const name of Object.keys(process.env)) if (name.startsWith('SIGNALHOUSE_')) delete process.env[name];
-  Object.assign(process.env, settings);
-}
 
 function farewell(dataDir: string, ms: number): string {
   return `
@@ -105,9 +103,10 @@ const squeezed = { requests: 120, windowMs: 1_000 } as const;
 /** How many rows of the sheet are edited. */
 const edited = 3;
 
-/** Runs the demo; `print` gets each part of its text as it happens, and is null with --json. */
-async function play(sandbox: Sandbox, dataDir: string, print: ((text: string) => void) | null) {
-  const say = print ?? (() => undefined);
+/** Runs the demo, and prints each part of its text as it happens; nothing with --json. */
+async function play(sandbox: Sandbox, context: Context, dataDir: string) {
+  const say = context.json ? () => undefined : print;
+  const setup = await setUp(context);
   say(`Starting a Product-Signals service with generated data on this machine. It
 allows ${squeezed.requests} requests per window, as the real one does, but its window is a second
 instead of a minute, so that the demo is short.
@@ -133,13 +132,16 @@ It listens on ${sandbox.baseUrl}.`);
   say(comparison([first, second, third]));
 
   say('\n6. A report to read, with charts, and one more query.\n\n');
-  const written = await writeReport();
+  const written = await charted();
   answers.push(await answered(atTheEnd));
   return { pulls: [first, second, third], push: pushed, answers, report: written };
 
   async function pull(): Promise<SyncReport> {
     say('  $ signalhouse sync');
-    const pulled = await reportOf<SyncReport>('sync');
+    const pulled = succeeded(
+      'sync',
+      await observed(setUpAccess(context), (access, run) => pullAll(access, run)),
+    );
     const { requests, rows, minutes } = pulled;
     const sum = (what: 'new' | 'changed') =>
       count(Object.values(rows).reduce((total, one) => total + one[what], 0));
@@ -153,33 +155,37 @@ It listens on ${sandbox.baseUrl}.`);
 
   async function answered(question: Question): Promise<Question & { readonly rows: unknown }> {
     const { title, sql: query } = question;
-    if (print === null) return { ...question, rows: await reportOf('sql', query) };
-    const table = await run('sql', query, '--format', 'table');
+    if (context.json) return { ...question, rows: JSON.parse(await answerTo(setup, query, 'json')) };
+    const table = await answerTo(setup, query, 'table');
     say(`\n  ${title}\n\n${indent(indent(query))}\n\n${indent(table)}`);
     return { ...question, rows: null };
   }
 
   async function reprioritize(): Promise<PushReport> {
-    const sheet = join(dataDir, 'topics.xlsx');
+    const path = join(dataDir, 'topics.xlsx');
     say('  $ signalhouse changes sheet --out topics.xlsx');
-    await run('changes', 'sheet', '--out', sheet, '--force');
-    const edits = await raisePriorities(sheet, edited, 'very_high');
+    await makeSheet(setup, { out: path, entityType: 'topic', overwrite: true });
+    const edits = await raisePriorities(path, edited, 'very_high');
     const lines = edits.map(({ title, from, to }) => `  - "${cut(title, 42)}" goes from ${from} to ${to}`);
     say(`  In it:\n${lines.join('\n')}\n`);
     say('  $ signalhouse changes import topics.xlsx');
-    const imported = await reportOf<{ queued: unknown[] }>('changes', 'import', sheet, '--yes');
-    say(`  ${counted(imported.queued.length, 'change')} queued; the other rows are unchanged.\n`);
+    const who = { requestedBy: osPerson() ?? commandLine };
+    const { queued } = await importFrom(setup, await fromSheet({ path }), { ...who, dryRun: false });
+    say(`  ${counted(queued.length, 'change')} queued; the other rows are unchanged.\n`);
     say('  $ signalhouse push');
-    const pushed = await reportOf<PushReport>('push');
+    const pushed = succeeded(
+      'push',
+      await observed(setUpAccess(context), (access, run) => pushChanges(access, run)),
+    );
     const cost = counted(pushed.requests.total, 'request');
     say(`  ${count(pushed.applied)} applied, each exactly once, in ${cost}.`);
     return pushed;
   }
 
-  async function writeReport(): Promise<{ readonly path: string; readonly bytes: number }> {
+  async function charted(): Promise<{ readonly path: string; readonly bytes: number }> {
     say('  $ signalhouse report --out report.html');
     const out = join(dataDir, 'report.html');
-    const { path, bytes: size } = await reportOf<{ path: string; bytes: number }>('report', '--out', out);
+    const { path, bytes: size } = await writeReport(setup, { out, digest: false, force: false });
     say(`  One file of ${bytes(size)}: open it in a browser.`);
     return { path, bytes: size };
   }
@@ -261,37 +267,23 @@ GROUP BY priority
 ORDER BY any_value(priority_rank)`,
 };
 
-/** A command of the demo failed. Its own messages are on stderr already. */
+/** A run of the demo that did not succeed. What went wrong is in the log. */
 class DemoError extends SignalhouseError {}
 
-/** The commands that the demo shows. */
-const listed = (name: string, own: Command): Listed => ({ name, summary: '', load: async () => own });
-const inSheets = [listed('sheet', sheet), listed('import', importChanges)];
-const shown: readonly CommandGroup[] = [
-  {
-    heading: 'Commands',
-    commands: [
-      listed('sync', sync),
-      listed('sql', sql),
-      { name: 'changes', summary: '', commands: inSheets, examples: [] },
-      listed('push', push),
-      listed('report', report),
-    ],
-  },
-];
-
-/** Runs one of them and returns what it printed. For so little data a second thread of DuckDB costs more than it does. */
-async function run(...args: readonly string[]): Promise<string> {
-  const width = (process.stdout.columns || 80) - 2;
-  const { printed, result } = await captured(width, () => runCommand(args, shown, { threads: 1 }));
-  if (result === ExitCode.done) return printed;
-  const value = jsonOf(printed);
-  const error = isObject(value) && isObject(value.error) ? value.error : undefined;
-  const why = typeof error?.message === 'string' ? error.message : 'see above';
-  throw new DemoError(`signalhouse ${args[0]} ended with ${result}: ${why}`);
+function succeeded<R extends { readonly exitCode: ExitCode }>(name: string, report: R): R {
+  if (report.exitCode === ExitCode.done) return report;
+  throw new DemoError(`signalhouse ${name} ended with ${report.exitCode}: see above`);
 }
 
-/** What a command prints with `--json`. */
-async function reportOf<T>(...args: readonly string[]): Promise<T> {
-  return JSON.parse(await run(...args, '--json'));
+/** What `signalhouse sql` prints. */
+function answerTo(setup: Setup, query: string, format: 'json' | 'table'): Promise<string> {
+  const columns = (process.stdout.columns || 80) - 2;
+  return withSnapshot(setup, async (snapshot) => {
+    let text = '';
+    const write = (part: string) => {
+      text += part;
+    };
+    await printAnswer(await snapshot.onlyAnswer(query), { format, limit: Infinity, columns, write });
+    return text;
+  });
 }

@@ -16,6 +16,7 @@ import { readQueue } from '../push/queue.js';
 import { named } from '../push/stored.js';
 import * as entity from '../read/entity.js';
 import type { Snapshot } from '../read/query.js';
+import { withFullSnapshot } from '../read/snapshot.js';
 import { readFiles } from '../read/status.js';
 import { Known } from '../run/known.js';
 import { readMeasured } from '../sync/ages.js';
@@ -24,7 +25,6 @@ import { keyOf } from '../sync/task.js';
 import { childrenOf, type ExplainedChild, pathOf, why } from '../sync/why.js';
 import { command } from './command.js';
 import { type Setup, setUp } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
 
 export const kinds = ['topic', 'company', 'person', 'conversation'] as const;
 export type Kind = (typeof kinds)[number];

@@ -6,6 +6,7 @@ import { ExitCode, type Problem, UsageError } from '../base/errors.js';
 import type { Json } from '../base/json.js';
 import { bytes, count, counted } from '../base/units.js';
 import { countsTable, sections, table } from '../cli/text/layout.js';
+import { recordExport, refuseUnrecorded } from '../privacy/audit.js';
 import type { PersonData } from '../privacy/person-data.js';
 import {
   type CsvOptions,
@@ -17,17 +18,16 @@ import {
   relationsIn,
 } from '../read/export.js';
 import type { Snapshot } from '../read/query.js';
+import { withSnapshot } from '../read/snapshot.js';
 import { cellOf, columnTypeOf } from '../sheet/cells.js';
 import type { Cell, SheetColumn } from '../sheet/grid.js';
 import { refuseExisting, writeSheetFile } from '../sheet/write.js';
 import { type TableSheet, type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
 import { readingLimitsOf } from '../store/memory.js';
-import { recordExport, refuseUnrecorded } from './audit.js';
 import { command, text, toggle, wait } from './command.js';
 import { notHeldText } from './forget.js';
 import { cleanFiles } from './forget-files.js';
 import { type Setup, setUp } from './setup.js';
-import { withSnapshot } from './snapshot.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
 type Format = ExportFormat | 'xlsx';

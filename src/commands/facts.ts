@@ -20,11 +20,11 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import { freshnessHours } from '../config/schema.js';
 import { resources } from '../contract/resources.js';
 import { journalPath, readQueue } from '../push/queue.js';
+import { fileVersion, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from '../read/snapshot.js';
 import { readContents, readFiles, readRun } from '../read/status.js';
 import { freeBytes } from '../store/faults.js';
 import { readingLimitsOf } from '../store/memory.js';
 import type { Setup } from './setup.js';
-import { fileVersion, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from './snapshot.js';
 
 /** The facts that only change with the published snapshot and the queue's journal. */
 type StoredFacts = Pick<Facts, 'contents' | 'queue'>;

@@ -14,12 +14,12 @@ import type { LakeReport, TableChanges } from '../lake/publish.js';
 import type { LakeDropped } from '../lake/remove.js';
 import { lakePlace } from '../lake/settings.js';
 import { forgottenJournalPath } from '../privacy/records.js';
+import { withFullSnapshot } from '../read/snapshot.js';
 import { limitsOf } from '../store/memory.js';
 import type { SyncReport } from '../sync/report.js';
 import { type Context, command, toggle } from './command.js';
 import { recordRun } from './metrics-file.js';
 import { type LakeAccess, setUpLake } from './setup.js';
-import { withFullSnapshot } from './snapshot.js';
 import { withWarehouse } from './worker.js';
 
 /** Seconds that a commit may take after the first signal. */

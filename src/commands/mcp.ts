@@ -9,15 +9,15 @@ import { oneAtATime } from '../base/one-at-a-time.js';
 import { count, counted } from '../base/units.js';
 import { untilSignal } from '../cli/signals.js';
 import { explanationText } from '../cli/text/explanation.js';
+import { recordRead } from '../privacy/audit.js';
 import { columnsOf, firstSentence, type Relation, relationCalled, relationsOf } from '../read/catalog.js';
 import type { Answer, Snapshot } from '../read/query.js';
+import { withSnapshot } from '../read/snapshot.js';
 import { readingLimitsOf } from '../store/memory.js';
 import { sqlFile } from '../store/sql.js';
-import { recordRead } from './audit.js';
 import { printing } from './command.js';
 import { candidates, explainEntity, type Kind, kinds } from './explain.js';
 import { type Setup, setUp } from './setup.js';
-import { withSnapshot } from './snapshot.js';
 
 export const mcp = printing({
   examples: [

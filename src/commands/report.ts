@@ -4,15 +4,15 @@ import { type Iso, iso } from '../base/clock.js';
 import { type Problem, UsageError } from '../base/errors.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { bytes } from '../base/units.js';
+import { recordExport, recordRead, refuseUnrecorded } from '../privacy/audit.js';
+import { snapshotVersion, withSnapshot } from '../read/snapshot.js';
 import type { Digest } from '../report/digest.js';
 import { reportPage } from '../report/page.js';
 import { readReport } from '../report/read.js';
 import { writeSheetFile } from '../sheet/write.js';
 import { refuseOfTheWorker } from '../store/engine.js';
-import { recordExport, recordRead, refuseUnrecorded } from './audit.js';
 import { command, text, toggle } from './command.js';
 import { type Setup, setUp } from './setup.js';
-import { snapshotVersion, withSnapshot } from './snapshot.js';
 
 export const report = command({
   examples: [
@@ -51,7 +51,7 @@ interface Made {
  * file only with `force`. Without `since`, a digest begins where the one ends that it replaces, or seven days before the end of the
  * data. Raises UsageError for a place that cannot be written to, and StorageError when nothing was published yet.
  */
-async function writeReport(
+export async function writeReport(
   setup: Setup,
   given: {
     readonly out?: string | undefined;

@@ -177,7 +177,7 @@ export async function observed<S extends Setup, T>(
 ): Promise<T> {
   const setup = await loading;
   const { progress, log, config } = setup;
-  const { LoggedProgress, speedOf } = await import('./progress.js');
+  const { LoggedProgress, speedOf } = await import('../run/progress.js');
   const observe = (api: Api) => {
     const speed = speedOf(api);
     if (!progress) return new LoggedProgress(log, speed);

@@ -9,11 +9,11 @@ import type { Prompt, PromptOptions } from '../cli/prompt/prompt.js';
 import { onDeath } from '../cli/signals.js';
 import { answerFormats, isForPeople, printAnswer } from '../cli/text/answer.js';
 import { relationDescription, relationList } from '../cli/text/relations.js';
-import { recordRead } from './audit.js';
+import { recordRead } from '../privacy/audit.js';
+import { withSnapshot } from '../read/snapshot.js';
+import { SqlSession } from '../read/sql-session.js';
 import { type Context, printing, text, whole } from './command.js';
 import { type Setup, setUp } from './setup.js';
-import { withSnapshot } from './snapshot.js';
-import { SqlSession } from './sql-session.js';
 
 /** More rows are not readable; the formats for programs have no default limit. */
 const tableLimit = 1_000;

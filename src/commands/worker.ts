@@ -9,16 +9,16 @@ import type { Signals } from '../base/stop.js';
 import type { Config } from '../config/load.js';
 import { type OpenOptions, openWarehouse } from '../load/open.js';
 import type { Warehouse } from '../load/warehouse.js';
+import { moveRecords } from '../privacy/audit.js';
 import { Queue } from '../push/queue.js';
 import { refuseAnother, whoAmI } from '../run/identity.js';
 import type { RunParts } from '../run/lifecycle.js';
+import { followOutages } from '../run/progress.js';
 import { createDataDir, filesOf } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { limitsOf, memoryProblem } from '../store/memory.js';
-import { moveRecords } from './audit.js';
 import { connect, type OutageLimits } from './connect.js';
 import { finishForgetting } from './forget-files.js';
-import { followOutages } from './progress.js';
 import type { Access, Observed, Setup } from './setup.js';
 
 /**

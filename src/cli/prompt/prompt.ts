@@ -4,7 +4,7 @@ import { type REPLServer, Recoverable, start } from 'node:repl';
 import { makeFolder } from '../../base/atomic-file.js';
 import { splitSql } from '../../base/sql-text.js';
 import { ago, counted, moment } from '../../base/units.js';
-import type { SqlSession } from '../../commands/sql-session.js';
+import type { SqlSession } from '../../read/sql-session.js';
 import { errorText, reported } from '../failure.js';
 import { print, tableWidth } from '../output.js';
 import { type AnswerFormat, isForPeople, printAnswer } from '../text/answer.js';

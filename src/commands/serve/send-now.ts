@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.js';
 import { StoppedError } from '../../base/errors.js';
+import { LoggedProgress, speedOf } from '../../run/progress.js';
 import type { Scheduler } from '../../serve/schedule/scheduler.js';
-import { LoggedProgress, speedOf } from '../progress.js';
 import { pushConfirmed } from '../push.js';
 import type { Access } from '../setup.js';
 import { withWarehouse } from '../worker.js';

@@ -13,8 +13,10 @@ import { prepareImport } from '../../push/import/import.js';
 import { fromSheet } from '../../push/import/source.js';
 import type { PlannedChange } from '../../push/plan.js';
 import type { Preview } from '../../push/previews.js';
+import { queueReader } from '../../push/queue.js';
 import { plainSheets, writeResults } from '../../push/result.js';
 import { prepareUndo, undoneBy } from '../../push/undo.js';
+import { snapshotVersion, withFullSnapshot, withSnapshotIfAny } from '../../read/snapshot.js';
 import type { SheetFile, Sheets } from '../../serve/http/sheets.js';
 import type { SheetChange, SheetDetails, SheetFilter, SheetLine } from '../../serve/page/sheets.js';
 import type { Scheduler } from '../../serve/schedule/scheduler.js';
@@ -23,7 +25,6 @@ import { cancelChanges, retryChanges } from '../changes.js';
 import { confirmPreview, planned, previewsOf } from '../changes-import.js';
 import { makeSheet } from '../changes-sheet.js';
 import type { Setup } from '../setup.js';
-import { queueReader, snapshotVersion, withFullSnapshot, withSnapshotIfAny } from '../snapshot.js';
 
 /**
  * The page for sheets: previews that are made and shown without the lock, and what is confirmed and decided there, which is

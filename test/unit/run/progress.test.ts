@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiEvents } from '../../../src/api/attempt.js';
-import { type BudgetView, etaMs, followOutages, LoggedProgress } from '../../../src/commands/progress.js';
+import { type BudgetView, etaMs } from '../../../src/base/eta.js';
+import { followOutages, LoggedProgress } from '../../../src/run/progress.js';
 
 const instant = { answerMs: 0, concurrency: 8 };
 const idle: BudgetView = { available: 120, limit: 120, windowMs: 60_000, nextFreeMs: 0 };

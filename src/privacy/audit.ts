@@ -1,20 +1,26 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateMode } from '../base/atomic-file.js';
-import { systemClock, timeId } from '../base/clock.js';
+import { type Clock, systemClock, timeId } from '../base/clock.js';
 import { messageOf, StorageError } from '../base/errors.js';
 import { Journal } from '../base/journal.js';
 import type { Log } from '../base/log.js';
 import { osUser } from '../base/os-user.js';
+import type { Config } from '../config/load.js';
 import type { Warehouse } from '../load/warehouse.js';
-import type { AuditRecord } from '../privacy/records.js';
-import type { LoginAttempt } from '../serve/http/login.js';
-import type { Setup } from './setup.js';
+import type { AuditRecord } from './records.js';
 
 /**
  * The record of who exported and read what. Both read the published file and take no lock, so they write a line to a file beside
  * it; the next command that writes to the warehouse moves the lines into ops.audit. A line may be there twice: its id tells.
  */
+
+/** Where it is recorded. */
+interface Recording {
+  readonly config: Pick<Config, 'dataDir'>;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
 
 /** What was written for somebody, without the content. */
 export interface ExportRecord {
@@ -40,7 +46,7 @@ export interface ReadRecord {
 }
 
 /** Throws StorageError where an export could not be recorded: call it before anything is written. */
-export function refuseUnrecorded({ config }: Setup): void {
+export function refuseUnrecorded({ config }: Pick<Recording, 'config'>): void {
   const path = auditPath(config.dataDir);
   try {
     closeSync(openSync(path, 'a', privateMode));
@@ -53,13 +59,13 @@ export function refuseUnrecorded({ config }: Setup): void {
 }
 
 /** Records an export. Throws StorageError where that is not possible: see `refuseUnrecorded`. */
-export function recordExport(setup: Setup, details: ExportRecord, requestedBy?: string): void {
+export function recordExport(setup: Recording, details: ExportRecord, requestedBy?: string): void {
   refuseUnrecorded(setup);
   record(setup, 'export', details, requestedBy);
 }
 
 /** Records that somebody read. Who may only read the data directory leaves no record: there is nowhere to write it. */
-export function recordRead(setup: Setup, details: ReadRecord, requestedBy?: string): void {
+export function recordRead(setup: Recording, details: ReadRecord, requestedBy?: string): void {
   try {
     record(setup, 'read', details, requestedBy);
   } catch (error) {
@@ -68,7 +74,10 @@ export function recordRead(setup: Setup, details: ReadRecord, requestedBy?: stri
 }
 
 /** Records that somebody logged in, or tried to, under a name. Where that is not possible, the log has it alone. */
-export function recordLogin(setup: Setup, { name, ...details }: LoginAttempt): void {
+export function recordLogin(
+  setup: Recording,
+  { name, ...details }: { readonly name: string; readonly address: string; readonly outcome: string },
+): void {
   try {
     record(setup, 'login', details, name);
   } catch (error) {
@@ -77,7 +86,7 @@ export function recordLogin(setup: Setup, { name, ...details }: LoginAttempt): v
 }
 
 function record(
-  { config, clock = systemClock }: Setup,
+  { config, clock = systemClock }: Recording,
   action: 'export' | 'read' | 'login',
   details: unknown,
   requestedBy = osUser(),

@@ -1,40 +1,43 @@
 import { statSync } from 'node:fs';
-import type { Change } from '../push/change.js';
-import { journalPath, readQueue } from '../push/queue.js';
-import { openFull, openPublished, type ReadingLimits, type Snapshot } from '../read/query.js';
+import type { Config } from '../config/load.js';
 import { filesOf } from '../store/engine.js';
 import { readingLimitsOf } from '../store/memory.js';
-import type { Setup } from './setup.js';
+import { openFull, openPublished, type ReadingLimits, type Snapshot } from './query.js';
 
 /** Reading the published snapshot: no lock is taken, and a running sync is not disturbed. */
+
+/** Whose data directory it is in. */
+interface Owner {
+  readonly config: Config;
+}
 
 /**
  * The published snapshot, for reading, or another published file of the data directory by its name. Throws StorageError when
  * there is none.
  */
 export function withSnapshot<T>(
-  setup: Setup,
+  owner: Owner,
   work: (snapshot: Snapshot) => Promise<T>,
   options: { limits?: ReadingLimits; file?: string | undefined } = {},
 ): Promise<T> {
-  const { limits = readingLimitsOf(setup.config), file } = options;
-  return working(openPublished(setup.config.dataDir, limits, file), work);
+  const { limits = readingLimitsOf(owner.config), file } = options;
+  return working(openPublished(owner.config.dataDir, limits, file), work);
 }
 
 /**
  * The snapshot with everything, for the commands of those who run the worker: it is recovery.duckdb where the published
  * file leaves anything out. Throws StorageError when there is none, or this user may not read it.
  */
-export function withFullSnapshot<T>({ config }: Setup, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+export function withFullSnapshot<T>({ config }: Owner, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
   return working(openFull(config.dataDir, readingLimitsOf(config)), work);
 }
 
 /** The same, with null when nothing is published yet. */
 export async function withSnapshotIfAny<T>(
-  setup: Setup,
+  owner: Owner,
   work: (snapshot: Snapshot | null) => Promise<T>,
 ): Promise<T> {
-  return snapshotVersion(setup.config.dataDir) === null ? work(null) : withFullSnapshot(setup, work);
+  return snapshotVersion(owner.config.dataDir) === null ? work(null) : withFullSnapshot(owner, work);
 }
 
 async function working<T>(opening: Promise<Snapshot>, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
@@ -55,21 +58,4 @@ export function snapshotVersion(dataDir: string): string | null {
 export function fileVersion(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false, bigint: true });
   return found ? `${found.ino} ${found.mtimeNs} ${found.size}` : null;
-}
-
-/** A function that reads the queue again only when it has changed. */
-export function queueReader(setup: Setup): () => Promise<readonly Change[]> {
-  const { config, log } = setup;
-  let last: { readonly version: string; readonly changes: Promise<readonly Change[]> } | undefined;
-  return () => {
-    const version = `${snapshotVersion(config.dataDir)}, ${fileVersion(journalPath(config.dataDir))}`;
-    if (last?.version !== version) {
-      const changes = withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
-      changes.catch(() => {
-        last = undefined;
-      });
-      last = { version, changes };
-    }
-    return last.changes;
-  };
 }

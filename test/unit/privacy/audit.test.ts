@@ -2,10 +2,10 @@ import fs, { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileS
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { moveRecords, recordExport, recordRead } from '../../../src/commands/audit.js';
 import { exportOne } from '../../../src/commands/export.js';
+import { moveRecords, recordExport, recordRead } from '../../../src/privacy/audit.js';
 import { testFolder } from '../../support/test-folders.js';
-import { setupOf } from './support.js';
+import { setupOf } from '../commands/support.js';
 
 test('an export whose file of records is taken away while it writes is recorded in the next one', () => {
   const dataDir = testFolder();

@@ -1,5 +1,10 @@
 import { statSync } from 'node:fs';
 import { UsageError } from '../base/errors.js';
+import type { Log } from '../base/log.js';
+import type { Config } from '../config/load.js';
+import { recordRead } from '../privacy/audit.js';
+import { filesOf } from '../store/engine.js';
+import { readingLimitsOf } from '../store/memory.js';
 import {
   allColumns,
   columnsOf,
@@ -8,12 +13,8 @@ import {
   type RelationColumn,
   relationCalled,
   relationsOf,
-} from '../read/catalog.js';
-import { openPublished, type Snapshot } from '../read/query.js';
-import { filesOf } from '../store/engine.js';
-import { readingLimitsOf } from '../store/memory.js';
-import { recordRead } from './audit.js';
-import type { Setup } from './setup.js';
+} from './catalog.js';
+import { openPublished, type Snapshot } from './query.js';
 import { snapshotVersion } from './snapshot.js';
 
 /** A table, view or macro, and what it answers or holds, in a sentence. */
@@ -23,19 +24,25 @@ export type DescribedRelation = Pick<Relation, 'label' | 'kind' | 'comment'> & {
   readonly columns: readonly RelationColumn[];
 };
 
+/** Whose snapshot it is. */
+interface Owner {
+  readonly config: Config;
+  readonly log: Log;
+}
+
 /** The published snapshot, open for the statements of one person for hours. It follows what is published meanwhile. */
 export class SqlSession {
-  readonly #setup: Setup;
+  readonly #owner: Owner;
   #open: Opened;
 
-  private constructor(setup: Setup, opened: Opened) {
-    this.#setup = setup;
+  private constructor(owner: Owner, opened: Opened) {
+    this.#owner = owner;
     this.#open = opened;
   }
 
   /** Raises StorageError when nothing is published, or it cannot be opened. */
-  static async open(setup: Setup): Promise<SqlSession> {
-    return new SqlSession(setup, await opened(setup));
+  static async open(owner: Owner): Promise<SqlSession> {
+    return new SqlSession(owner, await opened(owner));
   }
 
   get snapshot(): Snapshot {
@@ -43,7 +50,7 @@ export class SqlSession {
   }
 
   get path(): string {
-    return filesOf(this.#setup.config.dataDir).published;
+    return filesOf(this.#owner.config.dataDir).published;
   }
 
   /** When the snapshot that is read was published. */
@@ -56,11 +63,11 @@ export class SqlSession {
    * the session stays on the one that it has.
    */
   async refresh(): Promise<boolean> {
-    const version = snapshotVersion(this.#setup.config.dataDir);
+    const version = snapshotVersion(this.#owner.config.dataDir);
     if (version === null || version === this.#open.version) return false;
     const before = this.#open;
     try {
-      this.#open = await opened(this.#setup);
+      this.#open = await opened(this.#owner);
     } catch {
       return false;
     }
@@ -92,7 +99,7 @@ export class SqlSession {
 
   /** Records how many rows a statement has shown. */
   shown(sql: string, rows: number): void {
-    recordRead(this.#setup, { by: 'sql', tables: this.snapshot.tablesOf(sql), rows });
+    recordRead(this.#owner, { by: 'sql', tables: this.snapshot.tablesOf(sql), rows });
   }
 
   close(): void {
@@ -102,7 +109,7 @@ export class SqlSession {
 
 type Opened = Awaited<ReturnType<typeof opened>>;
 
-async function opened({ config }: Setup) {
+async function opened({ config }: Owner) {
   // Looked at before the file is opened: when it is replaced in between, the next statement opens it again.
   const version = snapshotVersion(config.dataDir);
   const { mtime = new Date() } = statSync(filesOf(config.dataDir).published, { throwIfNoEntry: false }) ?? {};
