@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { guardedWindow } from '../api/budget.js';
+import { usualTimeouts } from '../api/request.js';
 import { SpendingLog, spendingLogPath } from '../api/spending-log.js';
-import { usualTimeouts } from '../api/transport.js';
 import { type Clock, iso, systemClock } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import type {

@@ -7,7 +7,6 @@ import { isObject, jsonOf } from '../base/json.js';
 import type { Log } from '../base/log.js';
 import type { Config } from '../config/load.js';
 import { lakePlace } from '../lake/settings.js';
-import { foreignLogs } from '../load/publish.js';
 import type { Warehouse } from '../load/warehouse.js';
 import type { Found } from '../privacy/forget.js';
 import type { Forgotten } from '../privacy/forgotten.js';
@@ -18,6 +17,7 @@ import { ChangeJournal, journalPath } from '../push/queue.js';
 import { textOfBytes } from '../sheet/read.js';
 import { Zip } from '../sheet/zip.js';
 import { filesOf, movedAsidePrefix } from '../store/engine.js';
+import { foreignLogs } from '../store/published-list.js';
 import type { Setup } from './setup.js';
 
 /** The part of forgetting that is outside of the warehouse: the files of the data directory, and what follows. */
