@@ -13,8 +13,8 @@ export async function perform(
   input: Readonly<Record<string, unknown>>,
   context: Context,
 ): Promise<ExitCode> {
-  if (!('show' in command)) return command.run(input, context);
   command.check?.(input);
+  if (!('show' in command)) return command.run(input, context);
   const text = (result: unknown) => command.show(result, input);
   const exitCodeOf = (result: unknown) => command.exitCode?.(result) ?? ownExitCode(result);
   if (command.forAll !== true || input.all !== true) {
