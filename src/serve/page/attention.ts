@@ -1,10 +1,10 @@
 import { type Contents, type Facts, firstPullText, freshnessState } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
-import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
+import { type Html, html, section } from '../../view/html.js';
+import type { Times } from '../../view/times.js';
 import type { JobKind } from '../schedule/job.js';
 import type { ScheduleView } from '../schedule/record.js';
-import { listed, section, type Times } from './html.js';
 import { allRuns, otherHolder, type RunLine } from './runs.js';
 
 /** Something that a person should do: what is wrong, why, and the commands that fix it or show more. */
@@ -229,4 +229,9 @@ ${commands.map((command) => html`<div class="command"><code>${command}</code><bu
 </li>\n`,
   );
   return section('attention', 'What to do', html`<ol class="attention">${entries}</ol>`);
+}
+
+/** `topics, people and companies`. */
+function listed(names: readonly string[]): string {
+  return new Intl.ListFormat('en-GB').format(names);
 }

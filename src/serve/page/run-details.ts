@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { leftDue, type RunDetails } from '../../base/facts.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted, countedOf, duration } from '../../base/units.js';
-import { section, type Times, table } from './html.js';
+import { type Html, html, type Piece, section, table } from '../../view/html.js';
+import type { Times } from '../../view/times.js';
 import { outcomeBadge, type RunLine } from './runs.js';
 
 const number = z.number().catch(0);

@@ -1,7 +1,7 @@
 import type { Iso } from '../../base/clock.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
-import { badge, type Row, section, type Times, table } from './html.js';
+import { badge, type Html, html, notListed, type Piece, type Row, section, table } from '../../view/html.js';
+import type { Times } from '../../view/times.js';
 import { type Frame, frameOf, type PageContent, page, queueTones } from './page.js';
 
 /** The pages for people who change topics and companies in a spreadsheet. */
@@ -363,10 +363,6 @@ function changesSection({ id, changes, state }: SheetDetails, content: PageConte
     notListed(changes.length - rows.length),
     decisionForm(id, changes, content),
   );
-}
-
-function notListed(number: number): Html | null {
-  return number > 0 ? html`<p class="quiet">and ${count(number)} more</p>` : null;
 }
 
 /** Null when there is nothing to list. */
