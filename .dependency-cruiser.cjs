@@ -147,9 +147,17 @@ module.exports = {
     only(
       'view-is-what-people-see',
       'view',
-      ['base'],
-      'view draws what it is given. What the numbers mean belongs to whoever shows them.',
+      ['base', 'sync', 'push', 'run'],
+      'view shows what it is given. Reading and deciding belong to the folder that makes it.',
     ),
+    {
+      name: 'view-needs-only-types',
+      severity: 'error',
+      comment:
+        'view shows results of sync, push and run, and calls none of them. Import their types (import type).',
+      from: { path: '^src/view/' },
+      to: { path: '^src/(sync|push|run)/', dependencyTypesNot: ['type-only'] },
+    },
     only(
       'report-only-reads',
       'report',
@@ -209,7 +217,7 @@ module.exports = {
       from: { path: '^src/cli/' },
       to: {
         path: ours,
-        pathNot: ['^src/app/', '^src/(cli|sandbox|config|base)/', typesAllowedInCli],
+        pathNot: ['^src/app/', '^src/(cli|view|sandbox|config|base)/', typesAllowedInCli],
       },
     },
     {

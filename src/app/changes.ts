@@ -164,8 +164,6 @@ function changeQueue<T>(
   });
 }
 
-export type ListedChanges = Awaited<ReturnType<typeof listChanges>>;
-
 /** `signalhouse changes list`: the newest `limit` changes that match, and how many there are. Takes no lock. */
 export async function listChanges(setup: Setup, filter: ChangeFilter, limit: number) {
   return withSnapshotIfAny(setup, async (snapshot) => {

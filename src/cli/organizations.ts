@@ -1,12 +1,12 @@
 import { ExitCode, StoppedError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
+import { sections } from '../view/text.js';
 import type { Context } from './command.js';
 import { toggle } from './command.js';
 import { answer } from './output.js';
 import { errorText, type ReportedError, reported } from './run.js';
 import { eachOrganization, type OrganizationContext } from './setup.js';
 import { listen } from './signals.js';
-import { sections } from './text/layout.js';
 
 /** `--all`: a command for every organization of the settings file. One that fails does not stop the others. */
 

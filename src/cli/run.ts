@@ -1,10 +1,10 @@
 import { ExitCode, messageOf, problemText, SignalhouseError, UsageError } from '../base/errors.js';
 import type { Sources, Tuning } from '../config/load.js';
+import { printable, wrap } from '../view/text.js';
 import { type CommandGroup, type Context, readFlags } from './command.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
 import { versionText } from './setup.js';
-import { printable, wrap } from './text/layout.js';
 
 /**
  * Runs a command line and returns its exit code. The one place where errors become text on stderr, or JSON on stdout

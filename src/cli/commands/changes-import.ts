@@ -4,10 +4,11 @@ import { ExitCode, UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { counted } from '../../base/units.js';
 import type { PlanReport } from '../../push/plan.js';
+import { headText, leftView, planView } from '../../view/preview.js';
+import { paragraphs, viewText } from '../../view/text.js';
 import { type Context, command, text, toggle, wait } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUp } from '../setup.js';
-import { headText, leftText, planText } from '../text/queueing.js';
 
 /** The commands that queue changes, after a preview: `changes import` and `changes undo`. */
 
@@ -104,7 +105,7 @@ async function queueAfterPreview(
 ): Promise<ExitCode> {
   let isShown = false;
   const confirm: ConfirmPlan = async (plan) => {
-    if (!context.json) print(planText(plan, full));
+    if (!context.json) print(viewText(planView(plan, full), Date.now()));
     isShown = true;
     const number = plan.changes.length;
     const question = `Queue ${number === 1 ? 'this change' : 'these changes'}?`;
@@ -112,7 +113,10 @@ async function queueAfterPreview(
   };
   const report = await work(yes ? undefined : confirm);
   const exitCode = report.exitCode === 0 ? ExitCode.done : ExitCode.incomplete;
-  const text = () => (isShown ? `${headText(report)}${leftText(report)}` : planText(report, full));
+  const text = () =>
+    isShown
+      ? paragraphs([headText(report), viewText(leftView(report), Date.now())])
+      : viewText(planView(report, full), Date.now());
   return answer(context, report, text, exitCode);
 }
 

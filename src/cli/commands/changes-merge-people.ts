@@ -5,11 +5,11 @@ import { UsageError } from '../../base/errors.js';
 import { commandLine, osPerson } from '../../base/os-user.js';
 import { count, moment } from '../../base/units.js';
 import type { KnownPerson, MergeReport, Pair } from '../../push/merges.js';
+import { nameOf } from '../../view/run.js';
+import { printable, rowLines, table, wide, wrap } from '../../view/text.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer, answerTo, print, refuseUnlessAsked, tableWidth } from '../output.js';
 import { observed, setUpAccess } from '../setup.js';
-import { printable, rowLines, table, wide, wrap } from '../text/layout.js';
-import { nameOf } from '../text/sync.js';
 
 export const mergePeople = command({
   name: 'merge-people',

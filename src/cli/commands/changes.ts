@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { ExitCode, UsageError } from '../../base/errors.js';
 import type { Status } from '../../push/change.js';
 import type { Decision, Selection } from '../../push/decide.js';
+import { changesView, changeView, decidedView } from '../../view/changes.js';
+import { viewText } from '../../view/text.js';
 import { type Context, command, type Group, names, text, toggle, wait, whole, words } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
-import { changesTable, changeText, decisionsText } from '../text/changes.js';
 import { importChanges, undo } from './changes-import.js';
 import { mergePeople } from './changes-merge-people.js';
 import { sheet } from './changes-sheet.js';
@@ -44,7 +45,9 @@ const list = command({
   },
   async run({ limit, ...filter }, context) {
     const { listChanges } = await import('../../app/changes.js');
-    return answer(context, await listChanges(await setUp(context), filter, limit), changesTable);
+    return answer(context, await listChanges(await setUp(context), filter, limit), (listed) =>
+      viewText(changesView(listed), Date.now()),
+    );
   },
 });
 
@@ -60,7 +63,7 @@ const show = command({
   async run({ id }, context) {
     const { showChange } = await import('../../app/changes.js');
     const change = await showChange(await setUp(context), id);
-    if (change) return answer(context, change, changeText);
+    if (change) return answer(context, change, (one) => viewText(changeView(one), Date.now()));
     const hint = 'signalhouse changes list shows the ids.';
     throw new UsageError(`There is no change ${id}.`, [], { hint });
   },
@@ -126,7 +129,7 @@ function selectionOf({ ids = [], status, source }: Selected): Selection {
 
 function decided(decisions: readonly Decision[], done: string, context: Context): ExitCode {
   const exitCode = decisions.every((one) => one.done) ? ExitCode.done : ExitCode.incomplete;
-  return answer(context, { decisions }, () => decisionsText(decisions, done), exitCode);
+  return answer(context, { decisions }, () => viewText(decidedView(decisions, done), Date.now()), exitCode);
 }
 
 export const changes: Group = {

@@ -1,8 +1,8 @@
 import { ExitCode, problemText } from '../../base/errors.js';
 import type { EffectiveSetting } from '../../config/load.js';
+import { sections, table } from '../../view/text.js';
 import { command, type Group, text } from '../command.js';
 import { answer, tableWidth } from '../output.js';
-import { sections, table } from '../text/layout.js';
 
 const printConfig = command({
   name: 'print',

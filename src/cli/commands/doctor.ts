@@ -3,10 +3,10 @@ import type { Proving } from '../../app/prove.js';
 import { ExitCode } from '../../base/errors.js';
 import { groupBy } from '../../base/group-by.js';
 import { count, duration } from '../../base/units.js';
+import { hanging, list, pairs, printable, sections, wrap } from '../../view/text.js';
 import { command, toggle } from '../command.js';
 import { answer } from '../output.js';
 import { programVersion, setUpAccess } from '../setup.js';
-import { hanging, list, pairs, printable, sections, wrap } from '../text/layout.js';
 
 export const doctor = command({
   name: 'doctor',

@@ -4,11 +4,11 @@ import { shellWord } from '../../base/command-line.js';
 import { cut } from '../../base/display-width.js';
 import { UsageError } from '../../base/errors.js';
 import { count } from '../../base/units.js';
+import { printable } from '../../view/text.js';
 import { command } from '../command.js';
 import { answer, answerTo, canAsk } from '../output.js';
 import { setUp } from '../setup.js';
 import { explanationText } from '../text/explanation.js';
-import { printable } from '../text/layout.js';
 
 const kinds = ['topic', 'company', 'person', 'conversation'] as const;
 type Kind = (typeof kinds)[number];

@@ -5,10 +5,10 @@ import type { PersonReport } from '../../app/export-person.js';
 import { type Problem, UsageError } from '../../base/errors.js';
 import { bytes, count, counted } from '../../base/units.js';
 import type { Exported, ExportFormat } from '../../read/export.js';
+import { countsTable, sections, table } from '../../view/text.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
-import { countsTable, sections, table } from '../text/layout.js';
 import { notHeldText } from './forget.js';
 
 type Format = ExportFormat | 'xlsx';

@@ -7,11 +7,11 @@ import { osUser } from '../../base/os-user.js';
 import { count, counted } from '../../base/units.js';
 import type { Selection } from '../../privacy/forget.js';
 import type { Request } from '../../privacy/records.js';
+import { countsTable, printable } from '../../view/text.js';
 import { type Context, command, text, toggle, wait, words } from '../command.js';
 import { all as allOrganizations, answerAll, forEach, type Outcome } from '../organizations.js';
 import { answer, confirmed, print } from '../output.js';
 import { type CommandSetup, eachOrganization, setUp, setUpLake } from '../setup.js';
-import { countsTable, printable } from '../text/layout.js';
 
 const types = ['person', 'conversation', 'company'] as const;
 

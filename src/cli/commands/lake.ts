@@ -2,11 +2,11 @@ import type { LakeAccess, LakeAfterSync, LakeDropped, LakeReport, LakeStatus } f
 import type { RunSignals } from '../../app/setup.js';
 import { ExitCode } from '../../base/errors.js';
 import { counted, duration } from '../../base/units.js';
+import { sections, table } from '../../view/text.js';
 import { type Context, command, type Group, toggle } from '../command.js';
 import { answer, confirmed, print } from '../output.js';
 import { setUpLake } from '../setup.js';
 import { interruptible } from '../signals.js';
-import { sections, table } from '../text/layout.js';
 
 /** Loaded only now, so that --help does not load a database. */
 const app = () => import('../../app/lake.js');

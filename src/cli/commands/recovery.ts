@@ -1,12 +1,12 @@
 import type { RebuildCheckReport } from '../../app/rebuild.js';
 import type { RestoreReport } from '../../app/restore.js';
 import { bytes, count, counted, duration, moment } from '../../base/units.js';
+import { nameOf } from '../../view/run.js';
+import { countsTable, list, pairs, paragraphs, sections, some } from '../../view/text.js';
 import { command, text, toggle, wait } from '../command.js';
 import { answer } from '../output.js';
 import { setUp } from '../setup.js';
 import { onDeath } from '../signals.js';
-import { countsTable, list, pairs, paragraphs, sections, some } from '../text/layout.js';
-import { nameOf } from '../text/sync.js';
 
 /** The commands that make a warehouse again: `rebuild` from its documents, `restore` from a backup. */
 

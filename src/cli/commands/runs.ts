@@ -3,13 +3,13 @@ import type { LakeAfterSync } from '../../app/lake.js';
 import type { Planned, SyncPushReport } from '../../app/runs.js';
 import { ExitCode, UsageError } from '../../base/errors.js';
 import type { SyncReport } from '../../sync/report.js';
+import { inboxView, planView, pushView, syncView } from '../../view/run.js';
+import { paragraphs, viewText } from '../../view/text.js';
+import type { View } from '../../view/view.js';
 import { type Context, command, limits, only, text, toggle, wait } from '../command.js';
 import { all, type Done, forAllOrOne } from '../organizations.js';
 import { answer } from '../output.js';
 import { observed, setUpAccess, setUpLakeAccess } from '../setup.js';
-import { paragraphs } from '../text/layout.js';
-import { inboxText, pushSummary } from '../text/push.js';
-import { planSummary, syncSummary } from '../text/sync.js';
 import { lakeAfterSyncText } from './lake.js';
 
 /** The commands that make a run: `sync`, `plan` and `push`. */
@@ -45,10 +45,20 @@ export const sync = command({
     all,
   },
   async run({ dryRun, all: isAll, ...flags }, context) {
-    if (dryRun) return forAllOrOne(context, isAll, (one) => planOf(flags, one), planSummary);
+    if (dryRun)
+      return forAllOrOne(
+        context,
+        isAll,
+        (one) => planOf(flags, one),
+        (report) => shown(planView(report)),
+      );
     return forAllOrOne(context, isAll, (one) => syncOf(flags, one), summaryOf);
   },
 });
+
+function shown(view: View): string {
+  return viewText(view, Date.now());
+}
 
 type Synced = (SyncReport | SyncPushReport) & { readonly lake?: LakeAfterSync };
 
@@ -65,10 +75,10 @@ async function syncOf({ push, lake, ...flags }: SyncFlags, context: Context): Pr
 }
 
 function summaryOf(report: Synced): string {
-  const parts = [syncSummary(report)];
+  const parts = [shown(syncView(report))];
   if ('push' in report) {
     const { push, pushFailure, inbox } = report;
-    parts.unshift(inboxText(inbox), push ? pushSummary(push) : `The push FAILED: ${pushFailure}`);
+    parts.unshift(shown(inboxView(inbox)), push ? shown(pushView(push)) : `The push FAILED: ${pushFailure}`);
   }
   if (report.lake) parts.push(lakeAfterSyncText(report.lake));
   return paragraphs(parts);
@@ -87,7 +97,7 @@ export const plan = command({
   flags: planFlags,
   async run(flags, context) {
     const { result, exitCode } = await planOf(flags, context);
-    return answer(context, result, planSummary, exitCode);
+    return answer(context, result, (report) => shown(planView(report)), exitCode);
   },
 });
 
@@ -134,6 +144,6 @@ export const push = command({
       const result = await observed(setUpAccess(one), (access, run) => runPush(access, { ...flags, ...run }));
       return { result, exitCode: result.exitCode };
     };
-    return forAllOrOne(context, isAll, send, pushSummary);
+    return forAllOrOne(context, isAll, send, (report) => shown(pushView(report)));
   },
 });

@@ -3,10 +3,10 @@ import type { z } from 'zod';
 import { messageOf, UsageError } from '../../base/errors.js';
 import { type SandboxOptions, sandboxSettings } from '../../sandbox/options.js';
 import type { Sandbox } from '../../sandbox/start.js';
+import { printable } from '../../view/text.js';
 import { command, port, text, whole } from '../command.js';
 import { answer } from '../output.js';
 import { untilSignal } from '../signals.js';
-import { printable } from '../text/layout.js';
 
 const defaultPort = 4010;
 

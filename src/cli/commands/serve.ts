@@ -5,11 +5,11 @@ import type { RunSignals } from '../../app/setup.js';
 import { ExitCode, messageOf, problemsOf, UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import { duration } from '../../base/units.js';
+import { list } from '../../view/text.js';
 import { type Context, command, port, text, toggle } from '../command.js';
 import { answer } from '../output.js';
 import { type CommandSetup, eachOrganization, setUpServe } from '../setup.js';
 import { interruptible } from '../signals.js';
-import { list } from '../text/layout.js';
 
 /** Seconds added to shutdownSeconds: by then the scheduler itself has abandoned what is in flight. */
 const grace = 5;

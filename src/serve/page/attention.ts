@@ -3,6 +3,7 @@ import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { counted } from '../../base/units.js';
 import { type Html, html, section } from '../../view/html.js';
 import type { Times } from '../../view/times.js';
+import { commandHtml } from '../../view/view-html.js';
 import type { JobKind } from '../schedule/job.js';
 import type { ScheduleView } from '../schedule/record.js';
 import { allRuns, otherHolder, type RunLine } from './runs.js';
@@ -225,7 +226,7 @@ export function attentionSection(
     ({ tone, title, reason, commands, runId }) => html`<li class="${tone}">
 <h3>${title}</h3>
 <p class="message">${reason}${runId === undefined ? null : html` ${link(runId)}`}</p>
-${commands.map((command) => html`<div class="command"><code>${command}</code><button type="button" class="copy">Copy</button></div>`)}
+${commands.map(commandHtml)}
 </li>\n`,
   );
   return section('attention', 'What to do', html`<ol class="attention">${entries}</ol>`);

@@ -2,8 +2,10 @@ import { canonicalZone } from '../../base/clock.js';
 import { type Contents, type Facts, freshnessState, leftDue, type RunDetails } from '../../base/facts.js';
 import { estimateText } from '../../base/freshness-estimate.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
+import { toneOf } from '../../view/changes.js';
 import { badge, type Html, html, type Piece, type Row, section, type Tone, table } from '../../view/html.js';
 import { Times } from '../../view/times.js';
+import { viewHtml } from '../../view/view-html.js';
 import type { ScheduleView } from '../schedule/record.js';
 import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
 import { type Attention, attention, attentionSection } from './attention.js';
@@ -197,7 +199,11 @@ export function runPage(content: PageContent, run: RunDetails): string {
   const frame = frameOf(content, '/runs');
   const line = allRuns(content.facts, content.schedule).find(({ id }) => id === run.run_id) ?? null;
   const name = line?.job == null ? run.command : `${line.job}: ${run.command}`;
-  return page(frame, { title: name, heading: html`${name}`, main: runDetails(run, line, frame.times) });
+  return page(frame, {
+    title: name,
+    heading: html`${name}`,
+    main: viewHtml(runDetails(run, line, content.version), frame),
+  });
 }
 
 interface Document {
@@ -268,22 +274,12 @@ function backlog({ contents }: Facts): Html | null {
   return html`<p id="backlog">Left due by the last sync: ${leftDue(left, cost)}. The next one continues there.</p>`;
 }
 
-/** How good or bad the status of a change is. */
-export const queueTones: Readonly<Record<string, Tone>> = {
-  queued: 'busy',
-  sending: 'busy',
-  applied: 'good',
-  unchanged: 'good',
-  conflict: 'warn',
-  failed: 'bad',
-};
-
 /** How many changes are in which status; null when there are none. */
 function queueSection({ queue }: Facts): Html | null {
   const entries = Object.entries(queue).filter(([, changes]) => changes > 0);
   if (entries.length === 0) return null;
   const items = entries.map(
-    ([status, changes]) => html`<li>${badge(queueTones[status] ?? 'quiet', status)} ${count(changes)}</li>\n`,
+    ([status, changes]) => html`<li>${badge(toneOf(status), status)} ${count(changes)}</li>\n`,
   );
   return section('queue', 'Changes to push', html`<ul class="counts">${items}</ul>`);
 }
