@@ -145,9 +145,17 @@ module.exports = {
     only(
       'view-is-what-people-see',
       'view',
-      ['base'],
-      'view draws what it is given. What the numbers mean belongs to whoever shows them.',
+      ['base', 'sync', 'push', 'run'],
+      'view shows what it is given. Reading and deciding belong to the folder that makes it.',
     ),
+    {
+      name: 'view-needs-only-types',
+      severity: 'error',
+      comment:
+        'view shows results of sync, push and run, and calls none of them. Import their types (import type).',
+      from: { path: '^src/view/' },
+      to: { path: '^src/(sync|push|run)/', dependencyTypesNot: ['type-only'] },
+    },
     only(
       'report-only-reads',
       'report',
@@ -286,7 +294,7 @@ module.exports = {
       severity: 'error',
       comment: 'Nothing imports this module, and it imports nothing. Wire it in, or delete it.',
       // What a browser loads is imported by nobody here.
-      from: { orphan: true, path: ours, pathNot: ['^src/main\\.ts$', '^src/(serve/page|report)/assets/'] },
+      from: { orphan: true, path: ours, pathNot: ['^src/main\\.ts$', '^src/(serve/page|view)/assets/'] },
       to: {},
     },
   ],

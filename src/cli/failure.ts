@@ -1,5 +1,5 @@
 import { ExitCode, messageOf, problemText, SignalhouseError, UsageError } from '../base/errors.js';
-import { printable, wrap } from './text/layout.js';
+import { printable, wrap } from '../view/text.js';
 
 /** An error as a command reports it: what happened, what to do next, and every problem. */
 export type ReportedError = ReturnType<typeof reported>;

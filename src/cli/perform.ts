@@ -2,10 +2,11 @@ import { ExitCode, StoppedError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import type { Command, Context } from '../commands/command.js';
 import { eachOrganization } from '../commands/setup.js';
+import { sections, viewText } from '../view/text.js';
+import type { View } from '../view/view.js';
 import { errorText, type ReportedError, reported } from './failure.js';
 import { answer } from './output.js';
 import { listen } from './signals.js';
-import { sections } from './text/layout.js';
 
 /** Runs a command and prints its result: of one organization, or with `--all` of each. */
 export async function perform(
@@ -15,7 +16,7 @@ export async function perform(
 ): Promise<ExitCode> {
   command.check?.(input);
   if (!('show' in command)) return command.run(input, context);
-  const text = (result: unknown) => command.show(result, input);
+  const text = (result: unknown) => shownText(command.show(result, input));
   const exitCodeOf = (result: unknown) => command.exitCode?.(result) ?? ownExitCode(result);
   if (command.forAll !== true || input.all !== true) {
     const result = await command.run(input, context);
@@ -25,6 +26,11 @@ export async function perform(
   const parallel = await parallelOf(contexts);
   const outcomes = await forEach(contexts, (one) => command.run(input, one), { exitCodeOf, parallel });
   return answer(context, outcomes, (all) => outcomesText(all, text), worstOf(outcomes));
+}
+
+/** A view, or text, for the terminal. */
+function shownText(shown: View | string): string {
+  return typeof shown === 'string' ? shown : viewText(shown, Date.now());
 }
 
 /** The exit code that a report has, as most do; 0 for the others. */

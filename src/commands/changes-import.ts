@@ -4,7 +4,6 @@ import { ExitCode, UsageError } from '../base/errors.js';
 import { commandLine, osPerson } from '../base/os-user.js';
 import { counted } from '../base/units.js';
 import { confirmed, print } from '../cli/output.js';
-import { headText, leftText, planText } from '../cli/text/queueing.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
 import { fromRecords, fromSheet, type ImportSource } from '../push/import/source.js';
 import { type Plan, type PlanParts, type PlanReport, reportOf } from '../push/plan.js';
@@ -13,6 +12,9 @@ import { readQueue } from '../push/queue.js';
 import { prepareUndo } from '../push/undo.js';
 import { withFullSnapshot } from '../read/snapshot.js';
 import type { Intake } from '../serve/http/writes.js';
+import { headText, leftView, planView } from '../view/preview.js';
+import { paragraphs, viewText } from '../view/text.js';
+import type { View } from '../view/view.js';
 import { changeQueue, type QueueOptions } from './changes.js';
 import { type Context, command, text, toggle, wait } from './command.js';
 import { type Setup, setUp } from './setup.js';
@@ -67,7 +69,7 @@ export const importChanges = command({
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     return importFrom(setup, source, { ...options, ...who }, askAbout(context, options));
   },
-  show: queuedText,
+  show: queuedView,
   exitCode: queuedExitCode,
 });
 
@@ -99,7 +101,7 @@ export const undo = command({
     const plan = await planned(setup, (parts) => prepareUndo(parts, what, who));
     return afterPreview(setup, plan, options, askAbout(context, options));
   },
-  show: queuedText,
+  show: queuedView,
   exitCode: queuedExitCode,
 });
 
@@ -116,7 +118,7 @@ interface Shown {
 function askAbout(context: Context, { yes, full }: Shown): ConfirmPlan | undefined {
   if (yes) return undefined;
   return (plan) => {
-    if (!context.json) print(planText(plan, full));
+    if (!context.json) print(viewText(planView(plan, full), Date.now()));
     const number = plan.changes.length;
     const question = `Queue ${number === 1 ? 'this change' : 'these changes'}?`;
     return confirmed(context, `queue ${counted(number, 'change')}`, question, howToQueue);
@@ -127,9 +129,10 @@ const howToQueue =
   'Nothing was queued. Pass --yes to go ahead without a question, or --dry-run for the preview only.';
 
 /** The report; only the outcome where the preview has shown the rest. */
-function queuedText(report: PlanReport, { yes, full, dryRun }: Shown): string {
+function queuedView(report: PlanReport, { yes, full, dryRun }: Shown): View | string {
   const isShown = !yes && !dryRun && report.changes.length > 0;
-  return isShown ? `${headText(report)}${leftText(report)}` : planText(report, full);
+  if (!isShown) return planView(report, full);
+  return paragraphs([headText(report), viewText(leftView(report), Date.now())]);
 }
 
 function queuedExitCode({ exitCode }: PlanReport): ExitCode {

@@ -5,8 +5,6 @@ import { UsageError } from '../base/errors.js';
 import { commandLine, osPerson } from '../base/os-user.js';
 import { count, moment } from '../base/units.js';
 import { answerTo, print, refuseUnlessAsked, tableWidth } from '../cli/output.js';
-import { printable, rowLines, table, wide, wrap } from '../cli/text/layout.js';
-import { nameOf } from '../cli/text/sync.js';
 import type { Change } from '../push/change.js';
 import { mergedInto } from '../push/fields.js';
 import {
@@ -21,6 +19,8 @@ import { Queue } from '../push/queue.js';
 import { queueChanges } from '../push/queueing.js';
 import { runPush } from '../push/run.js';
 import { withFullSnapshot } from '../read/snapshot.js';
+import { nameOf } from '../view/run.js';
+import { printable, rowLines, table, wide, wrap } from '../view/text.js';
 import { type Context, command, text, toggle, wait } from './command.js';
 import { type Access, observed, setUpAccess } from './setup.js';
 import { type ObservedOptions, withWorker } from './worker.js';

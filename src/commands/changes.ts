@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { systemClock } from '../base/clock.js';
 import { ExitCode, UsageError } from '../base/errors.js';
-import { changesTable, changeText, decisionsText } from '../cli/text/changes.js';
 import type { Warehouse } from '../load/warehouse.js';
 import type { Change, Status } from '../push/change.js';
 import * as decide from '../push/decide.js';
@@ -19,6 +18,7 @@ import { undoneBy } from '../push/undo.js';
 import type { Snapshot } from '../read/query.js';
 import { withSnapshotIfAny } from '../read/snapshot.js';
 import { sqlFile } from '../store/sql.js';
+import { changesView, changeView, decidedView } from '../view/changes.js';
 import { command, names, text, toggle, wait, whole, words } from './command.js';
 import { type Setup, setUp } from './setup.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
@@ -55,7 +55,7 @@ export const list = command({
     limit: whole().default(50).describe('Maximum number of changes (default 50)'),
   },
   run: async ({ limit, ...filter }, context) => listChanges(await setUp(context), filter, limit),
-  show: changesTable,
+  show: changesView,
 });
 
 export const show = command({
@@ -66,7 +66,7 @@ export const show = command({
   ],
   input: { id: text.describe('The id from `changes list`') },
   run: async ({ id }, context) => changeWithRequests(await setUp(context), id),
-  show: changeText,
+  show: changeView,
 });
 
 const selection = {
@@ -88,7 +88,7 @@ export const cancel = command({
   async run({ wait, ...given }, context) {
     return { decisions: await cancelChanges(await setUp(context), selectionOf(given), { wait }) };
   },
-  show: ({ decisions }) => decisionsText(decisions, 'cancelled'),
+  show: ({ decisions }) => decidedView(decisions, 'cancelled'),
   exitCode: decidedExitCode,
 });
 
@@ -107,7 +107,7 @@ export const retry = command({
     const selection = selectionOf(given);
     return { decisions: await retryChanges(await setUp(context), selection, { wait, overwrite }) };
   },
-  show: ({ decisions }) => decisionsText(decisions, 'queued again'),
+  show: ({ decisions }) => decidedView(decisions, 'queued again'),
   exitCode: decidedExitCode,
 });
 

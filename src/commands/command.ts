@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ExitCode } from '../base/errors.js';
 import type { Sources } from '../config/load.js';
+import type { View } from '../view/view.js';
 
 /**
  * What a command is: one declaration for the command line, and functions that `serve` and the assistant call as well. A new command
@@ -27,8 +28,8 @@ export interface Operation<Input extends z.ZodRawShape, Result> {
   /** Throws a UsageError for input whose parts contradict each other, before anything is loaded. */
   check?(input: z.output<z.ZodObject<Input>>): void;
   run(input: z.output<z.ZodObject<Input>>, context: Context): Promise<Result>;
-  /** The result as text. With --json, the result itself is printed. */
-  show(result: Result, input: z.output<z.ZodObject<Input>>): string;
+  /** The result for people: a view, or text. With --json, the result itself is printed. */
+  show(result: Result, input: z.output<z.ZodObject<Input>>): View | string;
   /** By default, that of the result, or 0. */
   exitCode?(result: Result): ExitCode;
 }

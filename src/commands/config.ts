@@ -1,6 +1,5 @@
 import { ExitCode, problemText } from '../base/errors.js';
 import { tableWidth } from '../cli/output.js';
-import { sections, table } from '../cli/text/layout.js';
 import {
   type EffectiveSetting,
   effectiveSettings,
@@ -9,6 +8,7 @@ import {
   missingKeyFiles,
 } from '../config/load.js';
 import { secretSources } from '../config/secrets.js';
+import { sections, table } from '../view/text.js';
 import { command, text } from './command.js';
 import { fileChecks } from './setup.js';
 

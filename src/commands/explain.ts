@@ -8,7 +8,6 @@ import { isObject, type Json } from '../base/json.js';
 import { count } from '../base/units.js';
 import { answerTo, canAsk } from '../cli/output.js';
 import { explanationText } from '../cli/text/explanation.js';
-import { printable } from '../cli/text/layout.js';
 import { type Child, resources } from '../contract/resources.js';
 import { readKnown, storedCounters } from '../load/known.js';
 import type { Change } from '../push/change.js';
@@ -23,6 +22,7 @@ import { readMeasured } from '../sync/ages.js';
 import { storedActivity } from '../sync/explained.js';
 import { keyOf } from '../sync/task.js';
 import { childrenOf, type ExplainedChild, pathOf, why } from '../sync/why.js';
+import { printable } from '../view/text.js';
 import { command } from './command.js';
 import { type Setup, setUp } from './setup.js';
 

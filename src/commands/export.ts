@@ -5,7 +5,6 @@ import { iso, systemClock } from '../base/clock.js';
 import { ExitCode, type Problem, UsageError } from '../base/errors.js';
 import type { Json } from '../base/json.js';
 import { bytes, count, counted } from '../base/units.js';
-import { countsTable, sections, table } from '../cli/text/layout.js';
 import { recordExport, refuseUnrecorded } from '../privacy/audit.js';
 import type { PersonData } from '../privacy/person-data.js';
 import {
@@ -24,6 +23,7 @@ import type { Cell, SheetColumn } from '../sheet/grid.js';
 import { refuseExisting, writeSheetFile } from '../sheet/write.js';
 import { type TableSheet, type WrittenTable, writeWorkbook } from '../sheet/write-workbook.js';
 import { readingLimitsOf } from '../store/memory.js';
+import { countsTable, sections, table } from '../view/text.js';
 import { command, text, toggle, wait } from './command.js';
 import { notHeldText } from './forget.js';
 import { cleanFiles } from './forget-files.js';

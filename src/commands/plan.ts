@@ -1,10 +1,10 @@
 import { ExitCode } from '../base/errors.js';
-import { planSummary } from '../cli/text/sync.js';
 import type { Age } from '../privacy/expire.js';
 import { ageBy, confirmedNow } from '../run/lifecycle.js';
 import { runPlan } from '../sync/plan.js';
 import type { PlanReport, SyncOptions } from '../sync/report.js';
 import { selectResources } from '../sync/selection.js';
+import { planView } from '../view/run.js';
 import { type Context, command, limits, only, wait } from './command.js';
 import { observed, setUpAccess } from './setup.js';
 import { type WorkerOptions, withWorker } from './worker.js';
@@ -17,7 +17,7 @@ export const plan = command({
   ],
   input: { only, ...limits, wait },
   run: planSync,
-  show: planSummary,
+  show: planView,
   exitCode: planExitCode,
 });
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { UsageError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
-import { pushSummary } from '../cli/text/push.js';
 import { Queue } from '../push/queue.js';
 import { checkResultPath } from '../push/result.js';
 import { type PushOptions, type PushReport, runPush } from '../push/run.js';
 import { type Followed, runAfterPublication } from '../run/after-publication.js';
 import type { SyncReport } from '../sync/report.js';
+import { pushView } from '../view/run.js';
 import { all, command, limits, text, wait } from './command.js';
 import { withMetricsFile } from './metrics-file.js';
 import { type Access, observed, setUpAccess } from './setup.js';
@@ -39,7 +39,7 @@ export const push = command({
   },
   run: (input, context) =>
     observed(setUpAccess(context), (access, run) => pushChanges(access, { ...input, ...run })),
-  show: pushSummary,
+  show: pushView,
 });
 
 /** Sends the queue. Throws only when there is nothing to report; all other failures are in the report. */

@@ -1,9 +1,9 @@
 import { ExitCode } from '../base/errors.js';
 import { bytes, count, duration, moment } from '../base/units.js';
 import { onDeath } from '../cli/signals.js';
-import { countsTable, list, paragraphs } from '../cli/text/layout.js';
 import { checkRebuild, type RebuildCheck } from '../read/rebuild-check.js';
 import { limitsOf } from '../store/memory.js';
+import { countsTable, list, paragraphs } from '../view/text.js';
 import { command, toggle, wait } from './command.js';
 import { type CommandSetup, type Setup, setUp } from './setup.js';
 import { asRun, type WorkerOptions, withWarehouse } from './worker.js';

@@ -20,8 +20,6 @@ import { StorageError, UsageError } from '../base/errors.js';
 import { countBy } from '../base/group-by.js';
 import type { Log } from '../base/log.js';
 import { count, counted, duration, moment } from '../base/units.js';
-import { countsTable, list, pairs, sections, some } from '../cli/text/layout.js';
-import { nameOf } from '../cli/text/sync.js';
 import { appendForgotten, openForgotten } from '../privacy/records.js';
 import type { Change, Status } from '../push/change.js';
 import { ChangeJournal, journalPath, readQueue } from '../push/queue.js';
@@ -30,6 +28,8 @@ import { createDataDir, filesOf, type Limits, movedAsidePrefix, unfinished } fro
 import { refuseWithoutRoom } from '../store/faults.js';
 import { limitsOf } from '../store/memory.js';
 import { refuseHeld, type SnapshotFacts, withSnapshotFile } from '../store/restore.js';
+import { nameOf } from '../view/run.js';
+import { countsTable, list, pairs, sections, some } from '../view/text.js';
 import { command, text, toggle } from './command.js';
 import { filesUnder } from './forget-files.js';
 import { type Setup, setUp } from './setup.js';

@@ -4,10 +4,10 @@ import { messageOf, UsageError } from '../base/errors.js';
 import { createLog } from '../base/log.js';
 import { answer } from '../cli/output.js';
 import { untilSignal } from '../cli/signals.js';
-import { printable } from '../cli/text/layout.js';
 import { loadConfig } from '../config/load.js';
 import { type SandboxOptions, sandboxSettings } from '../sandbox/options.js';
 import { type Sandbox, startSandbox } from '../sandbox/start.js';
+import { printable } from '../view/text.js';
 import { port, printing, text, whole } from './command.js';
 
 const defaultPort = 4010;

@@ -1,8 +1,5 @@
 import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
-import { paragraphs } from '../cli/text/layout.js';
-import { inboxText, pushSummary } from '../cli/text/push.js';
-import { planSummary, syncSummary } from '../cli/text/sync.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { Queue } from '../push/queue.js';
@@ -11,6 +8,9 @@ import type { Followed } from '../run/after-publication.js';
 import type { SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
+import { inboxView, planView, pushView, syncView } from '../view/run.js';
+import { paragraphs, viewText } from '../view/text.js';
+import type { View } from '../view/view.js';
 import { all, command, limits, only, toggle, wait } from './command.js';
 import { type LakeAfterSync, lakeAfterSyncText, publishAfterSync } from './lake.js';
 import { withMetricsFile } from './metrics-file.js';
@@ -48,17 +48,18 @@ export const sync = command({
       publishAfterSync(access, await pull(access, { ...input, ...run }), run),
     );
   },
-  show: (report) => ('retention' in report ? planSummary(report) : summaryOf(report)),
+  show: (report) => ('retention' in report ? planView(report) : summaryOf(report)),
   exitCode: (report) => ('retention' in report ? planExitCode(report) : report.exitCode),
 });
 
 type Synced = (SyncReport | SyncPushReport) & { readonly lake?: LakeAfterSync };
 
 function summaryOf(report: Synced): string {
-  const parts = [syncSummary(report)];
+  const shown = (view: View) => viewText(view, Date.now());
+  const parts = [shown(syncView(report))];
   if ('push' in report) {
     const { push, pushFailure, inbox } = report;
-    parts.unshift(inboxText(inbox), push ? pushSummary(push) : `The push FAILED: ${pushFailure}`);
+    parts.unshift(shown(inboxView(inbox)), push ? shown(pushView(push)) : `The push FAILED: ${pushFailure}`);
   }
   if (report.lake) parts.push(lakeAfterSyncText(report.lake));
   return paragraphs(parts);

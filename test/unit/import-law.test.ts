@@ -80,6 +80,7 @@ const crimes = (
     ['lake-only-publishes', 'lake', '../sync/part.js'],
     ['report-only-reads', 'report', '../sync/part.js'],
     ['view-is-what-people-see', 'view', '../report/part.js'],
+    ['view-needs-only-types', 'view', '../push/part.js'],
     ['serve-is-handed-its-jobs', 'serve', '../sync/part.js'],
     ['sandbox-is-written-apart', 'sandbox', '../api/part.js'],
     ['sandbox-uses-no-client-library', 'sandbox', 'undici'],

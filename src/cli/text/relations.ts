@@ -1,6 +1,6 @@
 import { cut, widthOf } from '../../base/display-width.js';
 import type { DescribedRelation, ListedRelation } from '../../read/sql-session.js';
-import { pad, printable, rowLines, wrap } from './layout.js';
+import { pad, printable, rowLines, wrap } from '../../view/text.js';
 
 const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;
 

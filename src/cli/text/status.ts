@@ -3,7 +3,7 @@ import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
 import type { StatusReport } from '../../commands/status.js';
 import type { OrganizationLine } from '../../serve/page/organizations.js';
-import { tableWidth } from '../output.js';
+import { costText, driftText, failingText } from '../../view/run.js';
 import {
   countsTable,
   type Fact,
@@ -15,8 +15,8 @@ import {
   some,
   table,
   wide,
-} from './layout.js';
-import { costText, driftText, failingText } from './sync.js';
+} from '../../view/text.js';
+import { tableWidth } from '../output.js';
 
 /** What is in the warehouse, for people, in 80 columns. */
 export function statusSummary(status: StatusReport, now: number): string {

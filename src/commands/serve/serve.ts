@@ -6,9 +6,9 @@ import type { RunSignals } from '../../base/stop.js';
 import { duration } from '../../base/units.js';
 import { answer } from '../../cli/output.js';
 import { interruptible } from '../../cli/signals.js';
-import { list } from '../../cli/text/layout.js';
 import { settingsPath } from '../../config/load.js';
 import { needsLogin } from '../../serve/http/login.js';
+import { list } from '../../view/text.js';
 import { type Context, port, printing, text, toggle } from '../command.js';
 import { type CommandSetup, eachOrganization, type ServeAccess, setUpServe } from '../setup.js';
 import {

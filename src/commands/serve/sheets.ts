@@ -6,12 +6,10 @@ import { iso, systemClock } from '../../base/clock.js';
 import { StoppedError, sentencesOf, UsageError } from '../../base/errors.js';
 import { countBy, groupBy } from '../../base/group-by.js';
 import { oneAtATime } from '../../base/one-at-a-time.js';
-import { valueText } from '../../base/units.js';
 import type { Change } from '../../push/change.js';
 import { withFacts } from '../../push/facts.js';
 import { prepareImport } from '../../push/import/import.js';
 import { fromSheet } from '../../push/import/source.js';
-import type { PlannedChange } from '../../push/plan.js';
 import type { Preview } from '../../push/previews.js';
 import { queueReader } from '../../push/queue.js';
 import { plainSheets, writeResults } from '../../push/result.js';
@@ -21,6 +19,7 @@ import type { SheetFile, Sheets } from '../../serve/http/sheets.js';
 import type { SheetChange, SheetDetails, SheetFilter, SheetLine } from '../../serve/page/sheets.js';
 import type { Scheduler } from '../../serve/schedule/scheduler.js';
 import { literal } from '../../store/sql.js';
+import { fieldChanges, replacedText } from '../../view/changes.js';
 import { cancelChanges, retryChanges } from '../changes.js';
 import { confirmPreview, planned, previewsOf } from '../changes-import.js';
 import { makeSheet } from '../changes-sheet.js';
@@ -122,28 +121,6 @@ export function sheetsOf(
     throw new UsageError('There are no data yet.', [], { hint: 'Wait for the first sync, and try again.' });
   }
 
-  /** What a preview shows that is not confirmed yet: as it was stored, whatever has changed since. */
-  function shownPreview(preview: Preview): Partial<SheetDetails> {
-    const { changes, rows, notes, leftOut, kind, preview: totals } = previews.plan(preview);
-    const { unchanged, duplicate, imported_before, invalid } = totals.rows;
-    const own = changes.filter(({ conflict }) => conflict === null);
-    return {
-      changes: own.map(shownChange),
-      notes,
-      leftOut,
-      leftOutCount: kind === 'undo' ? leftOut.length : invalid,
-      conflicts: [
-        ...changes.flatMap(({ conflict: why, title, entityId }) =>
-          why === null ? [] : [{ what: title ?? entityId, why }],
-        ),
-        ...rows.flatMap(({ outcome, row, changeId, text }) =>
-          outcome === 'conflict' && changeId !== null ? [{ what: `Row ${row}`, why: text ?? '' }] : [],
-        ),
-      ],
-      quiet: { unchanged, duplicate, imported_before },
-    };
-  }
-
   /** The changes of an import, as far as they are queued. */
   async function progressOf(id: string, all: readonly Change[]): Promise<Partial<SheetDetails>> {
     const own = all.filter(({ importId }) => importId === id);
@@ -155,17 +132,16 @@ export function sheetsOf(
     return {
       changes: changes.map((change): SheetChange => {
         const { id: changeId, status, error, replaced } = change;
-        const unseen = replaced.map(
-          ({ field, value }) => `it replaced ${field} ${valueText(value)}, which nobody had seen`,
-        );
+        const unseen = replaced.map(replacedText);
         const decision = waiting.has(changeId) ? 'a decision about it will be carried out in a moment' : null;
         const why = [error, ...unseen, decision].filter((one) => one !== null).join('; ') || null;
         const isUndone = undone(changeId) !== null;
         const { revision } = change;
         return {
-          ...shownChange(change),
           id: changeId,
           revision,
+          title: change.title ?? change.entityId,
+          fields: fieldChanges(change),
           status,
           isUndone,
           isDecided: decision !== null,
@@ -253,15 +229,13 @@ export function sheetsOf(
       if (!line) return null;
       const preview = previews.get(id);
       const nothing = {
+        plan: null,
         changes: [],
-        conflicts: [],
         leftOut: preview?.leftOut ?? [],
-        quiet: {},
-        notes: [],
         hasResult: false,
         isSentAtOnce: sender !== null,
       };
-      const found = preview?.state === 'new' ? shownPreview(preview) : await progressOf(id, all);
+      const found = preview?.state === 'new' ? { plan: previews.plan(preview) } : await progressOf(id, all);
       return { ...line, ...nothing, ...found };
     },
 
@@ -288,28 +262,6 @@ export function sheetsOf(
 /** The id of a change in `id@revision`, as the page names what somebody has seen. */
 function idIn(seen: string): string {
   return seen.split('@')[0] ?? '';
-}
-
-/** A value as people read it: spreadsheets have TRUE and FALSE. */
-function shownValue(value: Parameters<typeof valueText>[0]): string {
-  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : valueText(value);
-}
-
-/** A change as the page shows it before it is queued. */
-function shownChange(change: Pick<PlannedChange, 'title' | 'entityId' | 'base' | 'wanted'>): SheetChange {
-  const { title, entityId, base, wanted } = change;
-  const fields = Object.entries(wanted).map(([name, value]) => {
-    return { name, from: shownValue(base[name]), to: shownValue(value) };
-  });
-  return {
-    id: null,
-    revision: 0,
-    title: title ?? entityId,
-    fields,
-    status: null,
-    isUndone: false,
-    note: null,
-  };
 }
 
 /** The status of a change in the history: `undone` for one that was applied and undone. */

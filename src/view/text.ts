@@ -1,10 +1,12 @@
-import { cut, widthOf } from '../../base/display-width.js';
-import { count } from '../../base/units.js';
+import { cut, widthOf } from '../base/display-width.js';
+import { ago, count, moment } from '../base/units.js';
+import { Html } from './html.js';
+import type { Block, ValueChange, View, Words } from './view.js';
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
 /** The most lines of a list; `--json` has all of them. */
-export const most = 10;
+const most = 10;
 
 /**
  * Text from outside, made safe for a terminal: one line, and no character that would move the cursor, change colours or
@@ -230,4 +232,52 @@ export function pairs(facts: readonly Fact[]): string {
   return rows
     .flatMap(([name, value]) => hanging(`${name.padEnd(width)}  `, cellText(value), 76 - width))
     .join('\n');
+}
+
+/** A view as text for a terminal, in 80 columns. */
+export function viewText(view: View, now: number): string {
+  return sections(
+    view.map(({ heading, blocks }) => [
+      heading,
+      blocks
+        .map((one) => blockText(one, now))
+        .filter((text) => text !== '')
+        .join('\n'),
+    ]),
+  );
+}
+
+function blockText(block: Block, now: number): string {
+  if (block instanceof Html) return '';
+  if ('commands' in block) return block.commands.join('\n');
+  if ('sentence' in block) return hanging('', String(cellOf(block.sentence, now) ?? ''), wide).join('\n');
+  if ('facts' in block) return pairs(block.facts.map(([name, value]) => [name, cellOf(value, now)]));
+  if ('list' in block) return list(some(block.list.map((one) => String(cellOf(one, now) ?? ''))));
+  if ('changes' in block) return list(block.changes.map((one) => changeText(one, now)));
+  if (block.rows.length === 0) return '';
+  const rows = block.rows.map((row) => row.map((cell) => cellOf(cell, now)));
+  return table(block.columns, rows, wide);
+}
+
+function changeText({ what, fields, state = null }: ValueChange, now: number): string {
+  const changed = fields.map(({ name, from, to }) => `${name}: ${from} -> ${to}`).join(', ');
+  const said = cellOf(state, now);
+  return `${cellText(cellOf(what, now))}: ${changed}${said === null ? '' : `; ${said}`}`;
+}
+
+/** A number stays one, so that a table sets it right. */
+function cellOf(words: Words, now: number): Cell {
+  if (words === null || typeof words === 'string' || typeof words === 'number') return words;
+  if (words instanceof Html) return null;
+  if ('as' in words) return words.as === 'age' || words.at === null ? ago(words.at, now) : moment(words.at);
+  if ('badge' in words) return words.badge;
+  if ('path' in words) return cellOf(words.words, now);
+  if ('code' in words) return words.code;
+  if ('note' in words) return cellOf(words.note, now);
+  const said = words.flatMap((one) => {
+    const cell = cellOf(one, now);
+    const isNote = one !== null && typeof one === 'object' && 'note' in one;
+    return cell === null ? [] : [isNote ? ` ${cellText(cell)}` : cellText(cell)];
+  });
+  return said.length === 0 ? null : said.join('').trim();
 }

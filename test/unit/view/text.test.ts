@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cut, widthOf } from '../../../../src/base/display-width.js';
-import { ago, duration, moment } from '../../../../src/base/units.js';
-import { printable, record, sections, table, wrap } from '../../../../src/cli/text/layout.js';
+import { cut, widthOf } from '../../../src/base/display-width.js';
+import { ago, duration, moment } from '../../../src/base/units.js';
+import { printable, record, sections, table, wrap } from '../../../src/view/text.js';
 
 /** Everything up to the marks that change the direction of text. */
 const signs = fc.integer({ min: 0, max: 0x20ff }).map((code) => String.fromCharCode(code));
