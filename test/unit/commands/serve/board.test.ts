@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { type Board, selected, withApplied } from '../../../src/commands/serve/board.js';
-import type { Change } from '../../../src/push/change.js';
-import { type TopicLine, topicFilterOf } from '../../../src/serve/page/topics.js';
+import { type Board, selected, withApplied } from '../../../../src/commands/serve/board.js';
+import type { Change } from '../../../../src/push/change.js';
+import { type TopicLine, topicFilterOf } from '../../../../src/serve/page/topics.js';
 
 const acme = { id: 'c1', name: 'Acme Tools', isVip: true };
 const globex = { id: 'c2', name: 'Globex', isVip: false };
