@@ -328,7 +328,7 @@ export class Simulation {
    */
   async #forgetSomebody(): Promise<void> {
     this.#backUp();
-    await this.#forget(busiestPerson(this.world), this.hasEverything);
+    await this.#forget(busiestPerson(this.world), true);
     await this.#restoreOver(this.#random.whole(0, 3));
     await forgotten(this, this.#forgottenTexts);
     this.#pass(longerThanAnyAge);
@@ -336,9 +336,15 @@ export class Simulation {
     await forgotten(this, this.#forgottenTexts);
   }
 
-  /** `isKnown`: what the organization has of them now is what the warehouse knows to be theirs. */
-  async #forget(id: string, isKnown: boolean): Promise<void> {
-    const strings = isKnown ? await ownTexts(this.dataDir, id, stringsOfPerson(this.world, id)) : [];
+  /**
+   * `isShown`: the warehouse has seen what the organization has of them now. After the first one, it does not know which accounts
+   * went to people who were forgotten.
+   */
+  async #forget(id: string, isShown: boolean): Promise<void> {
+    const strings =
+      isShown && this.#forgottenIds.size === 0
+        ? await ownTexts(this.dataDir, id, stringsOfPerson(this.world, id))
+        : [];
     const forget = ['forget', 'person', id, '--yes'];
     // Whatever was done when it was killed: the next one does the rest.
     await this.#command(forget, { killAfter: this.#random.whole(1, 100) });
