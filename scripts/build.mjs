@@ -29,7 +29,7 @@ try {
     stdio: 'inherit',
   });
   // What a browser loads, and the sandbox's texts, are no TypeScript, and go along as they are.
-  for (const assets of ['serve/page/assets', 'report/assets', 'sandbox/world/texts'])
+  for (const assets of ['serve/page/assets', 'view/assets', 'sandbox/world/texts'])
     cpSync(join(root, 'src', assets), join(fresh, assets), { recursive: true });
   cpSync(join(root, 'src/prove/assumptions.yaml'), join(fresh, 'prove/assumptions.yaml'));
   chmodSync(join(fresh, 'main.js'), 0o755);

@@ -59,7 +59,7 @@ export interface Wish extends NewChange {
   readonly rows: readonly number[];
 }
 
-export interface PlannedChange extends Wish {
+interface PlannedChange extends Wish {
   /** What it contradicts, in words; null when it will be sent. */
   readonly conflict: string | null;
 }

@@ -1,7 +1,7 @@
 import { oneLine } from '../base/display-width.js';
-import { html } from '../base/html.js';
 import { count, counted } from '../base/units.js';
-import { day, linked, plain, wait } from './elements.js';
+import { html, linked } from '../view/html.js';
+import { day, plain, wait } from './elements.js';
 import { documentPage } from './page.js';
 import type { ReportData } from './read.js';
 

@@ -1,7 +1,7 @@
 import { millis } from '../base/clock.js';
-import { type Html, html, type Piece } from '../base/html.js';
 import { count, counted } from '../base/units.js';
 import type { Series } from '../view/charts.js';
+import { type Html, html, type Piece, type Row, table } from '../view/html.js';
 
 /** What every section of the report is made of: figures with a table of the same numbers, and values as text. */
 
@@ -16,32 +16,17 @@ export function figure(parts: {
   return html`${lead === undefined ? null : html`<p>${lead}</p>`}<figure>${
     series.length === 0
       ? null
-      : html`<ul class="legend">${series.map(({ name, color }) => html`<li class="c-${color}">${name}</li>`)}</ul>`
+      : html`<ul class="legend">${series.map(({ name, color }) => html`<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="2" fill="var(--${color})"/></svg>${name}</li>`)}</ul>`
   }${chart}<details><summary>The same as a table</summary>${numbers}</details></figure>`;
 }
 
-/** A table; a column whose name ends in # holds numbers. When it is too wide, it scrolls, also with the keyboard. */
-export function table(
-  caption: string,
-  columns: readonly string[],
-  rows: readonly (readonly Piece[])[],
-): Html {
-  const kinds = columns.map((name) => (name.endsWith('#') ? 'number' : 'text'));
-  const cell = (piece: Piece, at: number) => {
-    const shown = typeof piece === 'number' ? count(piece) : piece;
-    return at === 0
-      ? html`<th scope="row">${shown}</th>`
-      : html`<td class="${kinds[at] ?? 'text'}">${shown}</td>`;
-  };
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
-<caption>${caption}</caption>
-<thead><tr>${columns.map((name, at) => html`<th scope="col" class="${kinds[at] ?? 'text'}">${name.replace(/#$/, '')}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => html`<tr>${row.map(cell)}</tr>\n`)}</tbody>
-</table></div>`;
+/** A table with its name above it. */
+export function titled(caption: string, columns: readonly string[], rows: readonly Row[]): Html {
+  return table(null, caption, columns, rows, { isTitled: true });
 }
 
 export function weeklyTable(title: string, weeks: readonly string[], series: readonly Series[]): Html {
-  return table(
+  return titled(
     title,
     ['week of', ...series.map(({ name }) => `${name}#`), 'all#'],
     weeks
@@ -51,16 +36,6 @@ export function weeklyTable(title: string, weeks: readonly string[], series: rea
       })
       .reverse(),
   );
-}
-
-/** A sentence in place of a figure that would be empty. */
-export function quiet(text: string): Html {
-  return html`<p class="quiet">${text}</p>`;
-}
-
-/** Only addresses of web pages become links: an address comes from outside. */
-export function linked(text: string, url: string | null): Piece {
-  return url !== null && /^https?:\/\//i.test(url) ? html`<a href="${url}" rel="noopener">${text}</a>` : text;
 }
 
 /** A value of the API as a word. */

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { estimateText } from '../base/freshness-estimate.js';
-import { Html, html, type Piece } from '../base/html.js';
+import { documentOf, Html, html, type Piece, section, styleSheet } from '../view/html.js';
 import { moment } from './elements.js';
 import type { ReportData } from './read.js';
 import { type Section, sectionsOf } from './sections.js';
@@ -46,33 +45,21 @@ export function documentPage(page: {
   readonly sections: readonly Section[];
   readonly footer: Piece;
 }): Page {
-  const style = readFileSync(new URL('assets/report.css', import.meta.url), 'utf8');
+  const style = styleSheet();
   const policy = policyFor(style);
-  const text = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="generator" content="${page.kind}">
+  const head = html`<meta name="generator" content="${page.kind}">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>${page.title}</title>
-<style>${new Html(style)}</style>
-</head>
-<body>
-<a class="skip" href="#main">Skip to the content</a>
-<header>
-<h1>${page.heading}</h1>
-<p>${page.intro}</p>
-</header>
-<main id="main" tabindex="-1">
-${page.sections.map(({ id, heading, content }) => html`<section aria-labelledby="${id}"><h2 id="${id}">${heading}</h2>${content}</section>\n`)}</main>
-<footer><p>${page.footer}</p></footer>
-</body>
-</html>
-`;
-  return { html: text.text, policy };
+<style>${new Html(style)}</style>`;
+  const text = documentOf({
+    title: page.title,
+    head,
+    attributes: html` class="report"`,
+    header: html`<div><h1>${page.heading}</h1><p>${page.intro}</p></div>`,
+    main: page.sections.map(({ id, heading, content }) => section(id, heading, content)),
+    footer: html`<p>${page.footer}</p>`,
+  });
+  return { html: text, policy };
 }
 
 /** The browser may use the report's own style sheet, and nothing else. */

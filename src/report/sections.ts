@@ -1,18 +1,16 @@
 import { groupBy } from '../base/group-by.js';
-import { type Html, html, type Piece } from '../base/html.js';
 import { count, counted } from '../base/units.js';
 import { bars, groupColumns, weeklyColumns } from '../view/charts.js';
+import { type Html, html, linked, type Piece, quiet } from '../view/html.js';
 import {
   day,
   everyWeek,
   figure,
-  linked,
   monthName,
   most,
   plain,
-  quiet,
   shownOf,
-  table,
+  titled as table,
   wait,
   weeklyTable,
 } from './elements.js';
@@ -196,7 +194,7 @@ function waiting(data: ReportData): Html {
   const of = (index: number) =>
     rows.find(({ bucket }) => bucket === index + 1) ?? { bucket: 0, vip: 0, others: 0 };
   const series = [
-    { name: 'a VIP waits', color: 'bad', values: buckets.map((_, index) => of(index).vip) },
+    { name: 'a VIP waits', color: 'bad-fill', values: buckets.map((_, index) => of(index).vip) },
     { name: 'others', color: 'accent', values: buckets.map((_, index) => of(index).others) },
   ];
   return html`${figure({
@@ -275,7 +273,7 @@ function serviceLevels({
     );
   const series = [
     { name: 'in time', color: 'accent', values: weekly('in_time') },
-    { name: 'late', color: 'bad', values: weekly('late') },
+    { name: 'late', color: 'bad-fill', values: weekly('late') },
   ];
   const [all, late, waiting] = [
     sum(rows, 'in_time') + sum(rows, 'late'),
@@ -481,7 +479,11 @@ function changes({ changes: rows, latestChanges }: ReportData, link: PageLink): 
   )}`;
 }
 
-const statusColors: Readonly<Record<string, string>> = { applied: 'good', conflict: 'bad', failed: 'bad' };
+const statusColors: Readonly<Record<string, string>> = {
+  applied: 'good-fill',
+  conflict: 'bad-fill',
+  failed: 'bad-fill',
+};
 
 function pushed({ pushed: rows, latestPushed }: ReportData): Html {
   if (rows.length === 0)

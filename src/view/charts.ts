@@ -1,6 +1,6 @@
 import { cut, widthOf } from '../base/display-width.js';
-import { type Html, html } from '../base/html.js';
 import { count } from '../base/units.js';
+import { type Html, html } from './html.js';
 
 /**
  * Charts as SVG, for pages and reports alike. Colours are custom properties of the style sheet, so that light, dark and print
@@ -128,19 +128,24 @@ export function marks(label: string, all: readonly Mark[], slots: number, line: 
     if (size <= 0) return null;
     const tall = Math.max(2, size * height);
     const x = (first + index) * step + step * 0.12;
-    const shape = html`<g><title>${title}</title><rect class="${tone}" x="${fixed(x)}" width="${fixed(step * 0.76)}" y="${fixed(height - tall)}" height="${fixed(tall)}"/></g>`;
+    const shape = html`<g><title>${title}</title><rect fill="var(--${tone}-fill)" x="${fixed(x)}" width="${fixed(step * 0.76)}" y="${fixed(height - tall)}" height="${fixed(tall)}"/></g>`;
     return href ? html`<a href="${href}" tabindex="-1">${shape}</a>` : shape;
   });
-  const level = (y: number, kind: string) =>
-    html`<line class="${kind}" x1="0" y1="${fixed(y)}" x2="${width}" y2="${fixed(y)}"/>`;
+  const level = (y: number, look: Html) =>
+    html`<line x1="0" y1="${fixed(y)}" x2="${width}" y2="${fixed(y)}" ${look}/>`;
   return html`<svg class="bars" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}" preserveAspectRatio="none">${
-    line === null ? null : level(height - line * height, 'limit')
-  }${level(height, 'base')}${shapes}</svg>`;
+    line === null
+      ? null
+      : level(
+          height - line * height,
+          html`stroke="var(--quiet-fill)" stroke-width="1.5" stroke-dasharray="6 5"`,
+        )
+  }${level(height, html`stroke="var(--line)" stroke-width="2"`)}${shapes}</svg>`;
 }
 
 /** How much of a track is filled, from 0 to 1. */
 export function shareBar(label: string, share: number, tone: string): Html {
-  return html`<svg class="age-bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${label}"><rect class="track" width="100" height="8"/><rect class="${tone}" width="${fixed(Math.max(1, share * 100))}" height="8"/></svg>`;
+  return html`<svg class="age-bar" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${label}"><rect fill="var(--track)" width="100" height="8"/><rect fill="var(--${tone}-fill)" width="${fixed(Math.max(1, share * 100))}" height="8"/></svg>`;
 }
 
 /** Bars of weeks; the newest is the last. */
@@ -149,10 +154,10 @@ export function sparkline(weeks: readonly number[]): Html {
   const bars = weeks.map((messages, at) => {
     if (messages === 0) return null;
     const tall = Math.max(1.5, (messages / most) * 20);
-    return html`<rect x="${at * 7}" y="${fixed(20 - tall)}" width="5" height="${fixed(tall)}"/>`;
+    return html`<rect x="${at * 7}" y="${fixed(20 - tall)}" width="5" height="${fixed(tall)}" fill="var(--busy-fill)"/>`;
   });
   const label = `Messages in each of the last ${weeks.length} weeks: ${weeks.join(', ')}`;
-  return html`<svg class="spark" viewBox="0 0 ${weeks.length * 7} 20" role="img" aria-label="${label}"><line x1="0" y1="20" x2="${weeks.length * 7}" y2="20"/>${bars}</svg>`;
+  return html`<svg class="spark" viewBox="0 0 ${weeks.length * 7} 20" role="img" aria-label="${label}"><line x1="0" y1="20" x2="${weeks.length * 7}" y2="20" stroke="var(--quiet-fill)"/>${bars}</svg>`;
 }
 
 /** The inside of a picture: where something is drawn, in pixels from its upper left corner. */

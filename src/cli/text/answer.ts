@@ -2,7 +2,7 @@ import { widthOf } from '../../base/display-width.js';
 import type { Json } from '../../base/json.js';
 import { isNumeric } from '../../base/sql-text.js';
 import type { Answer } from '../../read/query.js';
-import { leastWidth, printable, record, table } from './layout.js';
+import { leastWidth, printable, record, table } from '../../view/text.js';
 
 export const answerFormats = ['table', 'vertical', 'csv', 'json', 'markdown'] as const;
 export type AnswerFormat = (typeof answerFormats)[number];

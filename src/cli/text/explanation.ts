@@ -1,11 +1,11 @@
-import type { Explanation, TimelineEvent } from '../../app/explain.js';
 import { cut, oneLine } from '../../base/display-width.js';
 import { leftDue } from '../../base/facts.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
+import type { Explanation, TimelineEvent } from '../../commands/explain.js';
 import type { DueCode, ExplainedChild } from '../../sync/why.js';
-import { decisionCommands, decisionHeading } from './changes.js';
-import { type Fact, list, pairs, sections, some, table, wide } from './layout.js';
+import { decisionCommands, decisionHeading } from '../../view/changes.js';
+import { type Fact, list, pairs, sections, some, table, wide } from '../../view/text.js';
 
 /** The most lines of a section; `--json` has all of them. */
 const most = 12;
@@ -25,7 +25,7 @@ export function explanationText(explanation: Explanation): string {
       due.length === 0 ? null : `signalhouse sync --only ${[...new Set(due)].join(',')}`,
     ],
     ['Rejected records (ops.rejected_records)', list(some(open.map(rejectedText), most))],
-    [decisionHeading, conflicts.length === 0 ? null : decisionCommands(conflicts.join(' '))],
+    [decisionHeading, conflicts.length === 0 ? null : decisionCommands(conflicts.join(' ')).join('\n')],
     ['Timeline, newest first', timelineText(explanation)],
     ['Requests, newest first', requestsText(explanation)],
     ['Runs that requested or changed it', runsText(explanation)],

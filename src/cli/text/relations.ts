@@ -1,6 +1,6 @@
-import type { DescribedRelation, ListedRelation } from '../../app/sql-session.js';
 import { cut, widthOf } from '../../base/display-width.js';
-import { pad, printable, rowLines, wrap } from './layout.js';
+import type { DescribedRelation, ListedRelation } from '../../read/sql-session.js';
+import { pad, printable, rowLines, wrap } from '../../view/text.js';
 
 const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;
 

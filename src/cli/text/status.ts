@@ -1,8 +1,9 @@
-import type { OrganizationLine, StatusReport } from '../../app/status.js';
 import { type Contents, firstPullText, leftDue, spendingText } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { ago, bytes, count, counted, duration, moment } from '../../base/units.js';
-import { tableWidth } from '../output.js';
+import type { StatusReport } from '../../commands/status.js';
+import type { OrganizationLine } from '../../serve/page/organizations.js';
+import { costText, driftText, failingText } from '../../view/run.js';
 import {
   countsTable,
   type Fact,
@@ -14,8 +15,8 @@ import {
   some,
   table,
   wide,
-} from './layout.js';
-import { costText, driftText, failingText } from './sync.js';
+} from '../../view/text.js';
+import { tableWidth } from '../output.js';
 
 /** What is in the warehouse, for people, in 80 columns. */
 export function statusSummary(status: StatusReport, now: number): string {

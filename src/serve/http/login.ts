@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.js';
 import { oneAtATime } from '../../base/one-at-a-time.js';
 import { isPassword } from '../../base/password.js';
 import type { Settings } from '../../config/schema.js';
-import { loginPage } from '../page/login.js';
+import { loginPage } from '../page/document.js';
 import type { Person, Visitor } from '../page/page.js';
 import { answerTo, HttpError, isPersonName, sendPage } from './guard.js';
 

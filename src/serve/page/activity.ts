@@ -1,9 +1,9 @@
 import { millis } from '../../base/clock.js';
 import type { Facts } from '../../base/facts.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { count, duration } from '../../base/units.js';
+import { badge, type Html, html, type Piece, section, table } from '../../view/html.js';
+import type { Times } from '../../view/times.js';
 import type { JobView, LiveRun, ScheduleView } from '../schedule/record.js';
-import { badge, section, type Times, table } from './html.js';
 import { otherHolder, outcomeBadge } from './runs.js';
 
 /** What it is doing in one sentence, for screen readers: the text changes only when the state does. */

@@ -1,10 +1,11 @@
 import { type Contents, type Facts, firstPullText, freshnessState } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
-import { type Html, html } from '../../base/html.js';
 import { counted } from '../../base/units.js';
+import { type Html, html, section } from '../../view/html.js';
+import type { Times } from '../../view/times.js';
+import { commandHtml } from '../../view/view-html.js';
 import type { JobKind } from '../schedule/job.js';
 import type { ScheduleView } from '../schedule/record.js';
-import { listed, section, type Times } from './html.js';
 import { allRuns, otherHolder, type RunLine } from './runs.js';
 
 /** Something that a person should do: what is wrong, why, and the commands that fix it or show more. */
@@ -225,8 +226,13 @@ export function attentionSection(
     ({ tone, title, reason, commands, runId }) => html`<li class="${tone}">
 <h3>${title}</h3>
 <p class="message">${reason}${runId === undefined ? null : html` ${link(runId)}`}</p>
-${commands.map((command) => html`<div class="command"><code>${command}</code><button type="button" class="copy">Copy</button></div>`)}
+${commands.map(commandHtml)}
 </li>\n`,
   );
   return section('attention', 'What to do', html`<ol class="attention">${entries}</ol>`);
+}
+
+/** `topics, people and companies`. */
+function listed(names: readonly string[]): string {
+  return new Intl.ListFormat('en-GB').format(names);
 }

@@ -1,8 +1,8 @@
 import { ageMinutes, type Facts, type Freshness, freshnessState, spendingText } from '../../base/facts.js';
-import { type Html, html } from '../../base/html.js';
 import { count, counted, duration } from '../../base/units.js';
 import { type Mark, marks, shareBar } from '../../view/charts.js';
-import { badge, type Times, type Tone } from './html.js';
+import { badge, type Html, html, type Tone } from '../../view/html.js';
+import type { Times } from '../../view/times.js';
 import { outcomeTone, type RunLine, runMs } from './runs.js';
 
 /** The charts of the status page: each has a sentence that says the same. */

@@ -1,11 +1,11 @@
 import type { Iso } from '../../base/clock.js';
 import { type Facts, firstPullText } from '../../base/facts.js';
-import { html, type Piece } from '../../base/html.js';
 import { counted } from '../../base/units.js';
+import { badge, html, type Piece, type Row, section, type Tone, table } from '../../view/html.js';
+import { Times } from '../../view/times.js';
 import type { ScheduleView } from '../schedule/record.js';
 import { type Attention, attention } from './attention.js';
-import { badge, documentOf, type Row, section, Times, type Tone, table } from './html.js';
-import { type Visitor, visitorBox } from './page.js';
+import { servedDocument, type Visitor } from './document.js';
 import { otherHolder } from './runs.js';
 
 /** The page of all organizations of a service, and what it says of each: `status --all` says the same. */
@@ -116,20 +116,15 @@ export function organizationsPage({ lines, version, now, refreshMs, visitor }: O
   );
   const heading =
     failing > 0 ? `${counted(failing, 'organization')} of ${lines.length} failing` : 'The worst first';
-  return documentOf(
-    { title, refreshMs },
-    html`<a class="skip" href="#main">Skip to the content</a>
-<header>
-<div><h1 id="heading">${counted(lines.length, 'organization')}</h1></div>
-<div>${visitor && visitorBox(visitor)}</div>
-</header>
-<p id="connection" role="status" aria-live="polite"></p>
-<main id="main" tabindex="-1">
-${section('organizations', heading, found)}
-</main>
-<footer><p id="sizes">Signalhouse ${version}</p>
-<p>For programs: <a href="/organizations.json">organizations.json</a>, <a href="/metrics">metrics</a></p></footer>`,
-  );
+  return servedDocument({
+    title,
+    refreshMs,
+    heading: counted(lines.length, 'organization'),
+    visitor,
+    main: section('organizations', heading, found),
+    footer: html`<p id="sizes">Signalhouse ${version}</p>
+<p>For programs: <a href="/organizations.json">organizations.json</a>, <a href="/metrics">metrics</a></p>`,
+  });
 }
 
 function wrong({ problems }: OrganizationLine): Piece {

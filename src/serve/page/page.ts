@@ -1,14 +1,16 @@
-import { readFileSync } from 'node:fs';
 import { canonicalZone } from '../../base/clock.js';
 import { type Contents, type Facts, freshnessState, leftDue, type RunDetails } from '../../base/facts.js';
 import { estimateText } from '../../base/freshness-estimate.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { bytes, count, counted, duration } from '../../base/units.js';
+import { toneOf } from '../../view/changes.js';
+import { badge, type Html, html, type Piece, type Row, section, type Tone, table } from '../../view/html.js';
+import { Times } from '../../view/times.js';
+import { viewHtml } from '../../view/view-html.js';
 import type { ScheduleView } from '../schedule/record.js';
 import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
 import { type Attention, attention, attentionSection } from './attention.js';
 import { durationsChart, freshnessChart, requestsChart } from './charts.js';
-import { badge, documentOf, type Row, section, Times, type Tone, table } from './html.js';
+import { servedDocument, type Visitor } from './document.js';
 import { runDetails } from './run-details.js';
 import { allRuns, otherHolder, type RunLine, runsTable } from './runs.js';
 
@@ -34,17 +36,7 @@ export interface PageContent {
   readonly zone?: string | undefined;
 }
 
-export interface Person {
-  readonly name: string;
-  readonly role: 'read' | 'write';
-}
-
-export interface Visitor extends Person {
-  /** Each form sends it back. */
-  readonly token: string;
-  /** Whether the login was here, and not at a proxy. */
-  readonly canSignOut: boolean;
-}
+export type { Person, Visitor } from './document.js';
 
 /** What every page needs besides its content. */
 export interface Frame {
@@ -207,7 +199,11 @@ export function runPage(content: PageContent, run: RunDetails): string {
   const frame = frameOf(content, '/runs');
   const line = allRuns(content.facts, content.schedule).find(({ id }) => id === run.run_id) ?? null;
   const name = line?.job == null ? run.command : `${line.job}: ${run.command}`;
-  return page(frame, { title: name, heading: html`${name}`, main: runDetails(run, line, frame.times) });
+  return page(frame, {
+    title: name,
+    heading: html`${name}`,
+    main: viewHtml(runDetails(run, line, content.version), frame),
+  });
 }
 
 interface Document {
@@ -243,30 +239,23 @@ export function page(
     ...(visitor ? [['/sheets', 'Sheets'] as const] : []),
   ].filter(([to]) => to !== path);
   const up = path === '/' ? home : html`<a href="${link('/')}">${organizationName(content)}</a>`;
-  const back = up && html`<p class="back">${up}</p>`;
   const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) => {
     const current = zone === times.zone ? html` aria-current="true"` : null;
     return html`<li><a href="?zone=${encodeURIComponent(zone)}"${current}>${zone}</a></li>`;
   });
-  return documentOf(
-    { title, refreshMs: isLive ? refreshMs : null, script },
-    html`<a class="skip" href="#main">Skip to the content</a>
-<header>
-<div>${back}<h1 id="heading">${heading}</h1><p><span id="published">${published(facts, times)}</span>${places.map(([to, name]) => html` · <a href="${base}${to}">${name}</a>`)}</p></div>
-<div>${visitor && visitorBox(visitor)}<nav aria-label="Time zone"><span>Times in</span><ul id="zones">${zones}</ul></nav></div>
-</header>
-<p id="connection" role="status" aria-live="polite"></p>
-<main id="main" tabindex="-1">
-${main}
-</main>
-<footer><p id="sizes">Signalhouse ${version}${facts?.contents ? ` · ${sizes({ files: facts.files, rows: facts.contents.rows })}` : null}</p>
-<p>For programs: <a href="${base}/status.json">status.json</a>, <a href="/metrics">metrics</a></p></footer>`,
-  );
-}
-
-export function visitorBox({ name, token, canSignOut }: Visitor): Html {
-  const signOut = html`<form method="post" action="/logout" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}"><button class="link">Sign out</button></form>`;
-  return html`<div id="visitor" class="visitor"><span>${name}</span>${canSignOut ? signOut : null}</div>`;
+  return servedDocument({
+    title,
+    refreshMs: isLive ? refreshMs : null,
+    script,
+    heading,
+    above: up && html`<p class="back">${up}</p>`,
+    below: html`<p><span id="published">${published(facts, times)}</span>${places.map(([to, name]) => html` · <a href="${base}${to}">${name}</a>`)}</p>`,
+    visitor,
+    aside: html`<nav aria-label="Time zone"><span>Times in</span><ul id="zones">${zones}</ul></nav>`,
+    main,
+    footer: html`<p id="sizes">Signalhouse ${version}${facts?.contents ? ` · ${sizes({ files: facts.files, rows: facts.contents.rows })}` : null}</p>
+<p>For programs: <a href="${base}/status.json">status.json</a>, <a href="/metrics">metrics</a></p>`,
+  });
 }
 
 function published(facts: Facts | null, times: Times): Html {
@@ -285,22 +274,12 @@ function backlog({ contents }: Facts): Html | null {
   return html`<p id="backlog">Left due by the last sync: ${leftDue(left, cost)}. The next one continues there.</p>`;
 }
 
-/** How good or bad the status of a change is. */
-export const queueTones: Readonly<Record<string, Tone>> = {
-  queued: 'busy',
-  sending: 'busy',
-  applied: 'good',
-  unchanged: 'good',
-  conflict: 'warn',
-  failed: 'bad',
-};
-
 /** How many changes are in which status; null when there are none. */
 function queueSection({ queue }: Facts): Html | null {
   const entries = Object.entries(queue).filter(([, changes]) => changes > 0);
   if (entries.length === 0) return null;
   const items = entries.map(
-    ([status, changes]) => html`<li>${badge(queueTones[status] ?? 'quiet', status)} ${count(changes)}</li>\n`,
+    ([status, changes]) => html`<li>${badge(toneOf(status), status)} ${count(changes)}</li>\n`,
   );
   return section('queue', 'Changes to push', html`<ul class="counts">${items}</ul>`);
 }
@@ -343,7 +322,7 @@ function driftSection({ contents }: Facts, times: Times): Html | null {
 function details(id: string, heading: string, columns: readonly string[], rows: readonly Row[]): Html | null {
   if (rows.length === 0) return null;
   const more = rows.length - most;
-  return html`<details id="${id}"><summary>${heading} <span class="quiet">(${count(rows.length)})</span></summary>
+  return html`<details id="${id}" class="card"><summary>${heading} <span class="quiet">(${count(rows.length)})</span></summary>
 ${table(`${id}-table`, heading, columns, rows.slice(0, most))}${
   more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null
 }</details>\n`;
@@ -354,18 +333,4 @@ function sizes({ files, rows }: Pick<Facts, 'files'> & { rows: Contents['rows'] 
   const size = (file: Facts['files'][keyof Facts['files']]) => (file === null ? 'none' : bytes(file.bytes));
   const total = Object.values(rows).reduce((sum, number) => sum + number, 0);
   return `${counted(total, 'row')} in ${counted(Object.keys(rows).length, 'table')}; published file ${size(files.published)}, live file ${size(files.worker)}`;
-}
-
-const assets = {
-  'page.css': 'text/css; charset=utf-8',
-  'live.js': 'text/javascript; charset=utf-8',
-  'topics.js': 'text/javascript; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
-};
-
-/** The files of /assets, kept in memory: the path of a request is never looked up on the disk. Throws when one is missing. */
-export function pageAssets() {
-  return Object.entries(assets).map(([name, type]) => {
-    return { path: `/assets/${name}`, type, body: readFileSync(new URL(`assets/${name}`, import.meta.url)) };
-  });
 }

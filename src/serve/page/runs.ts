@@ -1,10 +1,10 @@
 import { hostname } from 'node:os';
 import { type Iso, millis } from '../../base/clock.js';
 import type { Facts, StoredRun } from '../../base/facts.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { duration } from '../../base/units.js';
+import { badge, type Html, html, type Piece, type Tone, table } from '../../view/html.js';
+import type { Times } from '../../view/times.js';
 import type { RunRecord, ScheduleView } from '../schedule/record.js';
-import { badge, type Times, type Tone, table } from './html.js';
 
 /** A run as the lists show it: of a command, or of a job of serve that made no run in the warehouse. */
 export interface RunLine {

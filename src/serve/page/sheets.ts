@@ -1,8 +1,12 @@
 import type { Iso } from '../../base/clock.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
-import { badge, type Row, section, type Times, table } from './html.js';
-import { type Frame, frameOf, type PageContent, page, queueTones } from './page.js';
+import { statusBadge, toneOf } from '../../view/changes.js';
+import { badge, type Html, html, quiet, type Row, section, table } from '../../view/html.js';
+import { leftOutSection, type Plan, previewCount, previewSections, quietRows } from '../../view/preview.js';
+import type { Times } from '../../view/times.js';
+import type { FieldChange, Section, Words } from '../../view/view.js';
+import { sectionHtml, viewHtml } from '../../view/view-html.js';
+import { type Frame, frameOf, type PageContent, page } from './page.js';
 
 /** The pages for people who change topics and companies in a spreadsheet. */
 
@@ -34,32 +38,23 @@ export interface SheetLine {
 }
 
 export interface SheetChange {
-  /** Null before it is queued. */
-  readonly id: string | null;
+  readonly id: string;
   readonly revision: number;
   readonly title: string;
-  readonly fields: readonly { readonly name: string; readonly from: string; readonly to: string }[];
-  /** Null before it is queued. */
-  readonly status: string | null;
+  readonly fields: readonly FieldChange[];
+  readonly status: string;
   readonly isUndone: boolean;
   /** Somebody has decided about it, and that is not carried out yet. */
-  readonly isDecided?: boolean;
+  readonly isDecided: boolean;
   readonly note: string | null;
 }
 
-/** Something that is not queued: a row, or a change that cannot be undone; and why. */
-interface LeftOut {
-  readonly what: string;
-  readonly why: string;
-}
-
 export interface SheetDetails extends SheetLine {
+  /** What it would change; null once somebody has decided about it. */
+  readonly plan: Plan | null;
+  /** What became of its changes. */
   readonly changes: readonly SheetChange[];
-  readonly conflicts: readonly LeftOut[];
-  readonly leftOut: readonly LeftOut[];
-  /** Rows that change nothing, by the reason, such as `unchanged`. */
-  readonly quiet: Readonly<Record<string, number>>;
-  readonly notes: readonly string[];
+  readonly leftOut: Plan['leftOut'];
   readonly hasResult: boolean;
   /** Whether what is confirmed is sent at once, and does not wait for a job. */
   readonly isSentAtOnce: boolean;
@@ -67,9 +62,6 @@ export interface SheetDetails extends SheetLine {
 
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
 const states = ['open', 'in_progress', 'completed', 'dismissed', 'unknown'];
-
-/** The most changes and rows that a page lists. */
-const most = 300;
 
 /** The page for sheets: download, upload, history. `problem` says why the last request failed. */
 export function sheetsPage(
@@ -187,75 +179,70 @@ function stateOf({ state, statuses, hasChanges, leftOutCount, problem }: SheetLi
   if (state === 'failed') return html`${badge('bad', 'failed')}${message}`;
   const found = Object.entries(statuses);
   if (found.length === 0) return html`${badge('quiet', 'changed nothing')}${left}`;
-  return html`${found.map(([status, number]) => html`${badge(queueTones[status] ?? 'quiet', `${status} ${count(number)}`)} `)}${left}`;
+  return html`${found.map(([status, number]) => html`${badge(toneOf(status), `${status} ${count(number)}`)} `)}${left}`;
 }
 
 /** The page of one sheet or undo: what it would change, or what became of it. */
 export function sheetPage(content: PageContent, sheet: SheetDetails): string {
   const frame = frameOf(content, '/sheets/one');
   const isNew = sheet.state === 'new';
+  const sections = sheet.plan
+    ? previewSections(sheet.plan)
+    : [
+        changesSection(sheet, content),
+        leftOutSection({ kind: sheet.isUndo ? 'undo' : 'import', leftOut: sheet.leftOut }),
+      ];
   return page(frame, {
     title: nameOf(sheet),
     heading: html`${nameOf(sheet)}`,
     // A preview takes the time of an import; only what was confirmed moves by itself.
     isLive: !isNew && sheet.state !== 'cancelled',
-    main: html`${summarySection(sheet, frame)}${changesSection(sheet, content)}${listSection(
-      'conflicts',
-      'Conflicts',
-      sheet.conflicts,
-      sheet.conflicts.length,
-    )}${listSection(
-      'left-out',
-      sheet.isUndo ? 'What stays as it is' : 'Rows that are left out',
-      sheet.leftOut,
-      sheet.leftOutCount,
-    )}`,
+    main: html`${summarySection(sheet, frame)}${viewHtml(sections, frame)}`,
   });
 }
 
 function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
-  const { by, at, state, changes, conflicts, notes } = sheet;
-  const number = changes.length + conflicts.length;
-  const who = html`<p class="quiet">${sheet.isUndo ? 'Asked for' : 'Sent'} by ${by ?? 'nobody named'}, ${times.at(at)}</p>`;
-  const notesList =
-    notes.length > 0
-      ? html`<details${notes.length > 5 ? null : html` open`}><summary>${counted(notes.length, 'note')}</summary><ul class="lines">${notes.map((one) => html`<li>${one}</li>`)}</ul></details>`
-      : null;
+  const { by, at, plan, leftOutCount } = sheet;
+  const number = plan ? previewCount(plan) : 0;
+  const heading =
+    plan === null
+      ? 'Result'
+      : number > 0
+        ? `${counted(number, 'change')} to confirm`
+        : leftOutCount > 0
+          ? `Nothing can be changed: ${counted(leftOutCount, 'row')} left out`
+          : 'Nothing to change';
+  const quietly =
+    plan === null ? [] : quietRows(plan).flatMap(([name, rows]) => (rows ? `${name}: ${rows}` : []));
   return section(
     'summary',
-    state !== 'new'
-      ? 'What became of it'
-      : number === 0
-        ? sheet.leftOutCount > 0
-          ? `Nothing can be changed: ${counted(sheet.leftOutCount, 'row')} left out`
-          : 'Nothing to change'
-        : `${counted(number, 'change')} to confirm`,
-    state === 'new' ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
-    quietText(sheet),
+    heading,
+    plan ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
+    quietly.length > 0 ? html`<p>${quietly.join('; ')}.</p>` : null,
     actions(sheet, content),
-    who,
-    notesList,
+    quiet(html`${sheet.isUndo ? 'Requested' : 'Sent'} by ${by ?? 'nobody named'}, ${times.at(at)}`),
   );
 }
 
 /** What became of the changes that a person sent last, with what is left to decide; null where there are none. */
 export function sentSection(sheet: SheetDetails | null, content: PageContent): Html | null {
   if (sheet === null) return null;
-  const { times, link } = frameOf(content, '/topics');
+  const frame = frameOf(content, '/topics');
+  const { times, link } = frame;
   const open = sheet.changes.filter(isUndecided);
   return section(
     'sent',
     'Your last changes',
     html`<p>${stateOf(sheet)} <a href="${link(`/sheets/${sheet.id}`)}">${times.since(sheet.at)}</a></p>`,
     whenSent(sheet, content, times),
-    open.length === 0 ? null : changesSection({ ...sheet, changes: open }, content),
+    open.length === 0 ? null : sectionHtml(changesSection({ ...sheet, changes: open }, content), frame),
     actions({ ...sheet, hasResult: false }, content),
   );
 }
 
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
-  const { id, by, state, changes, conflicts, leftOutCount, isUndo, hasResult } = sheet;
+  const { id, by, plan, changes, leftOutCount, isUndo, hasResult } = sheet;
   const button = (action: string, text: string) =>
     form(
       `${placeOf(content)}/${id}`,
@@ -263,9 +250,9 @@ function actions(sheet: SheetDetails, content: PageContent): Html | null {
       html`<button name="action" value="${action}">${text}</button>`,
     );
   const mayWrite = visitor?.role === 'write';
-  if (state === 'new') {
+  if (plan) {
     if (!mayWrite || by !== visitor.name) return null;
-    const number = changes.length + conflicts.length;
+    const number = previewCount(plan);
     const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
     return html`<div class="actions">${number > 0 ? button('confirm', confirm + rest) : null}${button('cancel', 'Cancel')}</div>`;
@@ -306,8 +293,8 @@ function whenSent(
 }
 
 /** Whether a change waits for a decision. */
-function isUndecided({ id, status, isDecided }: SheetChange): boolean {
-  return id !== null && isDecided !== true && (status === 'conflict' || status === 'failed');
+function isUndecided({ status, isDecided }: SheetChange): boolean {
+  return !isDecided && (status === 'conflict' || status === 'failed');
 }
 
 /** Chooses a change for a decision; null for one that needs none, and for those who only read. */
@@ -325,58 +312,13 @@ function decisionForm(sheetId: string, changes: readonly SheetChange[], content:
 <p class="quiet">For the changes that are chosen above.</p>`;
 }
 
-const quietWords: Readonly<Record<string, string>> = {
-  unchanged: 'without a change',
-  duplicate: 'with what an open change wants already',
-  imported_before: 'imported before, from the same file',
-};
-
-function quietText({ quiet }: SheetDetails): Html | null {
-  const parts = Object.entries(quiet).flatMap(([outcome, rows]) =>
-    rows > 0 ? [`${counted(rows, 'row')} ${quietWords[outcome] ?? outcome}`] : [],
-  );
-  return parts.length > 0 ? html`<p id="quiet">${parts.join('; ')}.</p>` : null;
-}
-
-function changesSection({ id, changes, state }: SheetDetails, content: PageContent): Html | null {
-  if (changes.length === 0) return null;
-  const rows = changes.slice(0, most).map((change): Row => {
+function changesSection({ id, changes }: SheetDetails, content: PageContent): Section {
+  const lines = changes.map((change) => {
     const { title, fields, status, isUndone, note } = change;
-    const values: Piece = fields.map(
-      ({ name, from, to }) =>
-        html`<span class="value">${name.replaceAll('_', ' ')}: <s>${from}</s> → <strong>${to}</strong></span> `,
-    );
-    const more = note === null ? null : html`<span class="message">${note}</span>`;
-    return status === null
-      ? [title, html`${values}${more}`]
-      : [
-          title,
-          values,
-          html`${badge(queueTones[status] ?? 'quiet', status)}${isUndone ? html` ${badge('quiet', 'undone')}` : null}${more}${choice(change, content)}`,
-        ];
+    const undone: Words = isUndone ? [' ', { badge: 'undone', tone: 'quiet' }] : null;
+    const state: Words = [statusBadge(status), undone, { note }, choice(change, content)];
+    return { what: title, fields, state };
   });
-  const columns = state === 'new' ? ['Title', 'Change'] : ['Title', 'Change', 'State'];
-  return section(
-    'changes',
-    state === 'new' ? 'What would change' : 'Changes',
-    table('changes-table', 'Changes', columns, rows),
-    notListed(changes.length - rows.length),
-    decisionForm(id, changes, content),
-  );
-}
-
-function notListed(number: number): Html | null {
-  return number > 0 ? html`<p class="quiet">and ${count(number)} more</p>` : null;
-}
-
-/** Null when there is nothing to list. */
-function listSection(id: string, heading: string, all: readonly LeftOut[], total: number): Html | null {
-  if (all.length === 0) return null;
-  const rows = all.slice(0, most).map(({ what, why }): Row => [what, why]);
-  return section(
-    id,
-    `${heading} (${count(total)})`,
-    table(`${id}-table`, heading, ['Where', 'Why, and what to do'], rows),
-    notListed(total - rows.length),
-  );
+  const form = decisionForm(id, changes, content);
+  return { id: 'changes', heading: 'Changes', blocks: [{ changes: lines }, ...(form ? [form] : [])] };
 }

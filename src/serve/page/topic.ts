@@ -1,8 +1,7 @@
 import type { Iso } from '../../base/clock.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
 import { sparkline } from '../../view/charts.js';
-import { badge, type Row, section, table } from './html.js';
+import { badge, type Html, html, notListed, type Piece, type Row, section, table } from '../../view/html.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { sentSection } from './sheets.js';
 import {
@@ -138,10 +137,6 @@ export interface Told {
 }
 
 const leftOut = html`<p class="quiet">The published file leaves this out.</p>`;
-
-function notListed(more: number): Html | null {
-  return more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null;
-}
 
 /** A section of something that the published file may leave out. */
 function part<T>(

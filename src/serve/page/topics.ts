@@ -1,8 +1,7 @@
 import type { Iso } from '../../base/clock.js';
-import { type Html, html, type Piece } from '../../base/html.js';
 import { count, counted } from '../../base/units.js';
 import { sparkline } from '../../view/charts.js';
-import { badge, type Row, section, table } from './html.js';
+import { badge, type Html, html, type Piece, type Row, section, table } from '../../view/html.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { type SheetDetails, sentSection } from './sheets.js';
 
@@ -313,7 +312,7 @@ function listSection(list: TopicList, editing: Editing): Html {
   const found =
     total === 0
       ? html`<p>No topic matches. <a href="${baseOf(frame)}/topics">Show the backlog</a></p>`
-      : table('topics-table', 'Topics', names, rows, head);
+      : table('topics-table', 'Topics', names, rows, { head });
   return section(
     'list',
     counted(total, 'topic'),

@@ -1,5 +1,5 @@
 import { createTask, validateDetailed } from 'node-cron';
-import { lastWallUntil, momentOf, momentsOf, wallAt } from './zone.js';
+import { lastWallUntil, momentOf, momentsOf, wallAt } from '../../base/zone.js';
 
 /**
  * A cron expression, parsed by node-cron. Its timer is not used: it depends on the machine's clock, skips the times that a

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { html } from '../../../src/base/html.js';
 import { inOneLine, splitSql, statementsIn } from '../../../src/base/sql-text.js';
+import { html } from '../../../src/view/html.js';
 
 /** What a browser makes of escaped text. */
 function read(text: string): string {

@@ -15,7 +15,7 @@ describe('the report', () => {
       expect(label?.length).toBeGreaterThan(10);
       expect(figure).toMatch(/<details><summary>The same as a table<\/summary>.*<caption>/s);
       // For a laptop and for a phone.
-      expect(figure.match(/<svg/g)).toHaveLength(2);
+      expect(figure.match(/<div class="(wide|narrow)"><svg/g)).toHaveLength(2);
     }
   });
 
@@ -50,8 +50,8 @@ describe('the report', () => {
     const grew = { ...company, name: 'Grown Ltd', trend: 'growing', messages: 9, before: 2, waiting: 1 };
     const data = someReport();
     const { html } = reportPage({ ...data, companies: [...data.companies, grew as never] }, '1.2.3');
-    expect(html).toContain('<td class="text">3, was 20; 2 waiting</td>');
-    expect(html).toContain('<td class="text">grew: 9, was 2; 1 waiting</td>');
+    expect(html).toContain('data-name="why">3, was 20; 2 waiting</td>');
+    expect(html).toContain('data-name="why">grew: 9, was 2; 1 waiting</td>');
     expect(html).toMatch(/Of the questions that were answered\. The \d+ conversations that still wait, for /);
   });
 
@@ -84,7 +84,7 @@ describe('the report', () => {
   });
 
   it('makes links only to web pages', async () => {
-    expect(html).toContain('<a href="https://chat.example/1" rel="noopener">Boards load slowly</a>');
+    expect(html).toContain('<a href="https://chat.example/1" rel="noreferrer">Boards load slowly</a>');
     expect(html).not.toContain('javascript:');
   });
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../../../src/app/status.js';
 import { statusSummary } from '../../../../src/cli/text/status.js';
-import { syncSummary } from '../../../../src/cli/text/sync.js';
+import type { StatusReport } from '../../../../src/commands/status.js';
 import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
+import { syncView } from '../../../../src/view/run.js';
+import { viewText } from '../../../../src/view/text.js';
 import { someFacts } from '../../serve/serving.js';
 
 const scan: ScanReport = {
@@ -48,6 +49,8 @@ const failure = (number: number) => ({
   message: 'GET /topics/… returned 500: an explanation that goes on and on, well beyond one line of text',
   hint: 'Try again later.',
 });
+
+const syncSummary = (one: SyncReport) => viewText(syncView(one), Date.now());
 
 function widest(text: string): number {
   return Math.max(...text.split('\n').map((line) => line.length));

@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { isWell } from '../../../../src/app/status.js';
 import type { Facts } from '../../../../src/base/facts.js';
 import type { Json } from '../../../../src/base/json.js';
+import { isWell } from '../../../../src/commands/status.js';
 import { organizationLine } from '../../../../src/serve/page/organizations.js';
 import { type PageContent, runPage, runsPage, statusPage } from '../../../../src/serve/page/page.js';
 import {
@@ -150,7 +150,7 @@ it('a run has a page with its summary, and one of another version shows what it 
     facts: someFacts,
     schedule: someSchedule,
     problem: null,
-    version: '1',
+    version: '1.2.3',
     now,
     refreshMs: 1,
     hasReport: true,
@@ -160,11 +160,11 @@ it('a run has a page with its summary, and one of another version shows what it 
   expect(words(document, 'rows-table')).toContain('messages 1,192 12 7');
   expect(words(document, 'requests-table')).toMatch(/person 1,200 topic 402 topics 21/);
   expect(words(document, 'scans')).toContain(
-    'companies: verified, 40 of 40 items; the deletion limit held back 60 deletions',
+    'companies: verified, 40 of 40 items in 1 attempt; the deletion limit held back 60 deletions',
   );
   expect(words(document, 'failures')).toContain('topic_history t_9: HTTP 500');
   for (const summary of [null, [], { rows: 7, scans: [{ endpoint: {} }], notes: 'x' }]) {
-    const other = runPage(content, { ...someDetails, summary: summary as Json });
+    const other = runPage(content, { ...someDetails, program_version: '1.2.2', summary: summary as Json });
     expect(other).toContain('4,120');
     expect(other).not.toMatch(/NaN|undefined|\[object/);
   }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { wallAt } from '../../../../src/base/zone.js';
 import { lastDue, nextRun, type Timetable } from '../../../../src/serve/schedule/cron.js';
 import { type Job, jobProblems } from '../../../../src/serve/schedule/job.js';
-import { wallAt } from '../../../../src/serve/schedule/zone.js';
 
 const minuteMs = 60_000;
 const at = (text: string) => Date.parse(text);
