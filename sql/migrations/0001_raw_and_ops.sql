@@ -134,7 +134,7 @@ COMMENT ON COLUMN ops.runs.outcome IS 'running, done, stopped (at its budget or 
 COMMENT ON COLUMN ops.runs.exit_code IS 'Exit code of the command. NULL while it runs, or when it was killed.';
 COMMENT ON COLUMN ops.runs.requests IS 'Requests sent to the API, including repeated attempts.';
 COMMENT ON COLUMN ops.runs.rate_limited IS 'Answers 429 (rate limit exceeded) among them.';
-COMMENT ON COLUMN ops.runs.rows_new IS 'Rows that the run added to the tables of schema main.';
+COMMENT ON COLUMN ops.runs.rows_new IS 'Rows that the run added to the tables of schema main; of a sync also those that plans had added since the one before.';
 COMMENT ON COLUMN ops.runs.rows_changed IS 'Rows that the run changed in the tables of schema main.';
 COMMENT ON COLUMN ops.runs.rows_removed IS 'Rows that the run removed from the tables of schema main.';
 COMMENT ON COLUMN ops.runs.rejected IS 'Records that this run rejected for the first time because they do not have the documented form (ops.rejected_records).';

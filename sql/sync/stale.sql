@@ -18,14 +18,12 @@ FROM raw.documents AS person
 JOIN main.topics ON topics.id = person.parent_id
 WHERE person.endpoint = 'topic_persons' AND topics.deleted_at IS NOT NULL
 UNION ALL
--- The people that the list named of a topic which left it, and whom the topic's own list, read later, does not name.
+-- The people that the list named of a topic, and whom the topic's own list, read later and not in doubt, does not name.
 SELECT person.endpoint, person.id, person.parent_id
 FROM raw.documents AS person
-JOIN raw.documents AS presence
-  ON presence.endpoint = 'topic_presence' AND presence.id = person.parent_id AND (presence.body ->> '$.unlistedSince') IS NOT NULL
 JOIN ops.coverage AS own
-  ON own.endpoint = 'topic_people' AND own.entity_id = person.parent_id AND own.error IS NULL AND own.answer_no > person.answer_no
+  ON own.endpoint = 'topic_people' AND own.entity_id = person.parent_id AND own.answer_no > person.answer_no
 ANTI JOIN (SELECT id, parent_id FROM raw.documents WHERE endpoint = 'topic_people') AS named
   ON named.id = person.id AND named.parent_id = person.parent_id
-WHERE person.endpoint = 'topic_persons'
+WHERE person.endpoint = 'topic_persons' AND own.status = 200 AND own.error IS NULL AND own.reason IS NULL
 ORDER BY 1, 3, 2

@@ -79,6 +79,14 @@ describe('what documents say of what is due', () => {
     expect(brief(await later(11))).toEqual(['t sweep']);
   });
 
+  test('what a clock that was ahead fetched keeps its mark until one of its values changes', async () => {
+    await load([{ ...item('topics', 't'), fetchedAt: daysAgo(-400) }]);
+    const marks = () => warehouse.all('SELECT synced_at, run_id FROM topics');
+    const before = await marks();
+    await clampTimes({ runId: '2', store: warehouse, clock: { ...systemClock, now: () => now.getTime() } });
+    expect(await marks()).toEqual(before);
+  });
+
   test('of an item that left its list: when it left, when its detail changes, and when it is old; not its detail', async () => {
     const lists = (count: number) => item('topics', 'left', { eventCount: count });
     const detail = (count: number) => item('topic', 'left', { eventCount: count });
