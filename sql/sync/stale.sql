@@ -12,18 +12,6 @@ JOIN ops.coverage AS company ON company.endpoint = 'company_groups' AND company.
 WHERE company.answer_no > own.answer_no
   OR listed.id IN (SELECT id FROM raw.documents WHERE endpoint = 'company_groups' AND parent_id = person.company_id)
 UNION ALL
--- An employee who now belongs to another company, or to none: only colleagues bring the employees of a company, and
--- there may be none left.
-SELECT employee.endpoint, employee.id, employee.parent_id
-FROM raw.documents AS employee
-JOIN main.people ON people.id = employee.id
-WHERE employee.endpoint = 'company_employees'
-  AND people.company_id IS DISTINCT FROM employee.parent_id
-  AND employee.answer_no < (
-    SELECT max(answer_no) FROM raw.documents
-    WHERE endpoint IN ('people', 'person', 'person_presence', 'person_merges') AND id = employee.id
-  )
-UNION ALL
 -- The people of a topic that was listed again and then gone again, before a run that came to its end had seen it.
 SELECT person.endpoint, person.id, person.parent_id
 FROM raw.documents AS person

@@ -134,6 +134,9 @@ interface Definition {
   readonly probe: string;
 }
 
+/** The macro of the raw schema that views use; a masked file has it in the schema main. */
+const moment = 'raw.moment';
+
 /** Removes what a policy leaves out from an empty copy of a snapshot, whose views then may not fit. */
 async function removeExcluded(
   session: Session,
@@ -141,11 +144,9 @@ async function removeExcluded(
   tables: readonly MaskedTable[],
   policy: Policy,
 ): Promise<void> {
-  // The macros of the raw schema that views use; a masked file has them in the schema main.
-  const macros = await session.all<{ macro: string }>(
-    `SELECT replace(format('{}({}) AS {}', function_name, parameters[1], macro_definition), 'raw.', '') AS macro
-       FROM duckdb_functions()
-      WHERE database_name = $1 AND schema_name = 'raw' AND function_name IN ('any_moment', 'moment') ORDER BY function_name`,
+  const [macro] = await session.all<{ parameter: string; definition: string }>(
+    `SELECT parameters[1] AS parameter, macro_definition AS definition FROM duckdb_functions()
+      WHERE database_name = $1 AND schema_name = 'raw' AND function_name = 'moment'`,
     [target],
   );
   for (const { kept, dropped, ...table } of tables) {
@@ -156,7 +157,7 @@ async function removeExcluded(
   }
   await session.run(`DROP SCHEMA ${target}.raw CASCADE`);
   if (policy.excludesRelation('ops')) await session.run(`DROP SCHEMA ${target}.ops CASCADE`);
-  for (const { macro } of macros) await session.run(`CREATE MACRO ${macro}`);
+  if (macro) await session.run(`CREATE MACRO moment(${identifier(macro.parameter)}) AS ${macro.definition}`);
 }
 
 /** What became of the views. */
@@ -212,7 +213,7 @@ async function adapt(
   one: Definition,
   tables: readonly MaskedTable[],
 ): Promise<'fits' | 'adapted' | string> {
-  const query = one.query.replaceAll('raw.moment(', 'moment(');
+  const query = one.query.replaceAll(`${moment}(`, 'moment(');
   const plain =
     query === one.query ? await misfit(() => session.run(one.probe)) : await replaced(session, one, query);
   if (plain === undefined) return 'fits';

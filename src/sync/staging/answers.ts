@@ -240,8 +240,8 @@ function withoutEmployees({ company }: Record<string, unknown>, text: JsonText):
 }
 
 /**
- * Stages which company a person belongs to, and the employees that the company lists. Nothing counts these: one who is not named
- * stays until their own record names another company (sql/sync/stale.sql).
+ * Stages which company a person belongs to, and the employees that the company lists, who may not be all: the table has those
+ * who are in no list of people from here (sql/models/company_employees.sql).
  */
 function stageCompany(staging: Staging, person: Staged): void {
   const { id, company } = person.item;
