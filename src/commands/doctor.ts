@@ -47,7 +47,8 @@ import { refuseUnwritable } from '../store/restore.js';
 import type { Organization } from '../store/runs.js';
 import { hanging, list, pairs, printable, sections, wrap } from '../view/text.js';
 import { command, toggle } from './command.js';
-import { type Access, programVersion, type Setup, setUpAccess } from './setup.js';
+import { programVersion } from './context.js';
+import { type Access, type Setup, setUpAccess } from './setup.js';
 import { connect } from './worker.js';
 
 export const doctor = command({
