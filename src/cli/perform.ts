@@ -91,7 +91,7 @@ export function worstOf(outcomes: readonly Outcome<unknown>[]): ExitCode {
   return fromBad.find((code) => found.has(code)) ?? ExitCode.done;
 }
 
-/** What became of each organization, below its name. */
+/** The result of each organization, below its name. */
 export function outcomesText<T>(outcomes: readonly Outcome<T>[], text: (result: T) => string): string {
   const bodyOf = ({ report, error }: Outcome<T>) =>
     report !== null ? text(report) : error !== null ? errorText(error, 100, 'FAILED: ') : '';

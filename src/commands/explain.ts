@@ -58,7 +58,7 @@ export const explain = command({
   show: explanationText,
 });
 
-/** The id that is meant; asks where several match and somebody can answer. */
+/** The id that is meant. Where several match, it asks, if it can. */
 async function choose(
   kind: Kind,
   what: string,
@@ -150,7 +150,7 @@ export interface Explanation {
   readonly lastSync: entity.LastSync | null;
   readonly requests: { readonly total: number; readonly newest: readonly entity.EntityRequest[] };
   readonly runs: readonly entity.EntityRun[];
-  /** Our changes that are in conflict: somebody decides them with `signalhouse changes`. */
+  /** Our changes that are in conflict, to be decided with `signalhouse changes`. */
   readonly conflicts: readonly string[];
   /** Newest first. */
   readonly timeline: readonly TimelineEvent[];
@@ -164,7 +164,7 @@ export interface Candidates {
 }
 
 /**
- * Explains the entity that an id, a title or a name means; asks where several match and somebody `isAsking`. It reads the published
+ * Explains the entity that an id, a title or a name means; asks where several match, if it `isAsking`. It reads the published
  * file only: no network, no lock, and a running sync is not disturbed. Throws StorageError when there is no published file, and
  * UsageError where it does not mean exactly one.
  */

@@ -201,7 +201,7 @@ async function finishForgettingInLake(access: LakeAccess, signals: Signals): Pro
 /** The lake after a sync. One of the three is set. */
 export interface LakeAfterSync {
   readonly report: LakeReport | null;
-  /** Why it failed. The local warehouse is published all the same. */
+  /** Why it failed. The local warehouse is published anyway. */
   readonly failure: { readonly message: string; readonly hint: string | null } | null;
   /** Why nothing was tried. */
   readonly skipped: string | null;

@@ -14,7 +14,7 @@ import type { Setup } from './setup.js';
 
 type Command = 'sync' | 'push' | 'lake';
 
-/** Everybody may read it: it shows nobody's name, and the collector is another user. */
+/** All users may read it: it has no names of people, and the collector is another user. */
 const mode = 0o644;
 
 /** What only a process that goes on running knows. */

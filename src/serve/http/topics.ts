@@ -21,7 +21,7 @@ import { answerTo, HttpError, personOf, sendPage, writerOf } from './guard.js';
 import { field, fields, formOf } from './login.js';
 import { problemOf, type SheetFile, sendFile } from './sheets.js';
 
-/** A field as somebody edited it, in the text of a form. */
+/** A field as a person edited it, in the text of a form. */
 export interface PageEdit {
   readonly entityType: 'topic' | 'company';
   readonly entityId: string;
