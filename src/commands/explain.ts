@@ -29,6 +29,8 @@ import { type Setup, setUp } from './setup.js';
 export const kinds = ['topic', 'company', 'person', 'conversation'] as const;
 export type Kind = (typeof kinds)[number];
 
+export const whatText = 'Its id, or its title or name, or a part of that';
+
 const plurals = { topic: 'topics', company: 'companies', person: 'people', conversation: 'conversations' };
 
 /** The most entities to choose from; more of the title or name finds fewer. */
@@ -50,7 +52,7 @@ export const explain = command({
       .default([])
       .transform((words) => words.join(' ').trim())
       .refine((words) => words !== '', 'is missing: an id, or a title or name')
-      .describe('Its id, or its title or name, or a part of that'),
+      .describe(whatText),
   },
   async run({ kind, what }, context) {
     return explainOne(await setUp(context), kind, what, canAsk() && !context.json);

@@ -16,7 +16,7 @@ import { withSnapshot } from '../read/snapshot.js';
 import { readingLimitsOf } from '../store/memory.js';
 import { sqlFile } from '../store/sql.js';
 import { printing } from './command.js';
-import { candidates, explainEntity, type Kind, kinds } from './explain.js';
+import { candidates, explainEntity, type Kind, kinds, whatText } from './explain.js';
 import { type Setup, setUp } from './setup.js';
 
 export const mcp = printing({
@@ -171,7 +171,7 @@ function addDataTools(server: McpServer, run: Run, setup: Setup): void {
     'Shows the state of one of them, whether it still exists, its timeline (who changed what, what was pushed), and what a sync requests next.',
     {
       kind: z.enum(kinds).default('topic'),
-      what: z.string().min(1).max(500).describe('Its id, or its title or name, or a part of that'),
+      what: z.string().min(1).max(500).describe(whatText),
     },
     async (snapshot, { kind, what }) => {
       const text = await explained(setup, snapshot, kind, what.trim());

@@ -15,7 +15,7 @@ import { queueReader } from '../../push/queue.js';
 import type { Snapshot } from '../../read/query.js';
 import { snapshotVersion, withSnapshot } from '../../read/snapshot.js';
 import type { Sheets } from '../../serve/http/sheets.js';
-import type { PageEdit, Topics } from '../../serve/http/topics.js';
+import { type PageEdit, shownOf, type Topics } from '../../serve/http/topics.js';
 import type { Person } from '../../serve/page/page.js';
 import type { Told } from '../../serve/page/topic.js';
 import type { DraftLine, TopicFilter, TopicLine } from '../../serve/page/topics.js';
@@ -363,9 +363,7 @@ function rowNamed(board: Board, name: string) {
   const wanted = folded(name);
   const found = board.byId.get(name) ?? board.topics.filter(({ title }) => folded(title ?? '') === wanted);
   const [topic, second] = Array.isArray(found) ? found : [found];
-  if (!topic || second) return undefined;
-  const { id, priority, lifecycleState } = topic;
-  return { id, values: { priority: priority ?? '', lifecycle_state: lifecycleState ?? '' } };
+  return topic && !second ? shownOf(topic) : undefined;
 }
 
 /** What a form says that the page showed. */

@@ -214,7 +214,8 @@ function shownIn(request: FastifyRequest): Shown[] {
   });
 }
 
-function shownOf({ id, priority, lifecycleState, isArchived }: TopicLine): Shown {
+/** What the page shows of a topic of the list. */
+export function shownOf({ id, priority, lifecycleState, isArchived }: TopicLine): Shown {
   const values = {
     priority: priority ?? '',
     lifecycle_state: lifecycleState ?? '',
