@@ -1,9 +1,9 @@
 import { ExitCode } from '../../base/errors.js';
+import { viewText } from '../../view/text.js';
 import { command } from '../command.js';
 import { all, forEach } from '../organizations.js';
-import { answer } from '../output.js';
+import { answer, tableWidth } from '../output.js';
 import { eachOrganization, setUp } from '../setup.js';
-import { organizationsText, statusSummary } from '../text/status.js';
 
 export const status = command({
   name: 'status',
@@ -19,7 +19,12 @@ export const status = command({
     const app = await import('../../app/status.js');
     if (!isAll) {
       const report = await app.status(await setUp(context));
-      return answer(context, report, (one) => statusSummary(one, Date.now()), report.exitCode);
+      return answer(
+        context,
+        report,
+        (one) => viewText(app.statusOf(one, Date.now()), Date.now()),
+        report.exitCode,
+      );
     }
     const { contexts } = await eachOrganization(context, { all: true, withKeys: false });
     const outcomes = await forEach(contexts, async (one) => {
@@ -30,6 +35,11 @@ export const status = command({
       outcomes.map(({ organization, report, error }) => report ?? app.unreadable(organization, error)),
     );
     const exitCode = lines.every(app.isWell) ? ExitCode.done : ExitCode.incomplete;
-    return answer(context, lines, (found) => organizationsText(found, Date.now()), exitCode);
+    return answer(
+      context,
+      lines,
+      (found) => viewText(app.organizationsView(found), Date.now(), tableWidth() ?? Number.POSITIVE_INFINITY),
+      exitCode,
+    );
   },
 });

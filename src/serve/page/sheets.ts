@@ -288,7 +288,7 @@ function whenSent(
     .flatMap(({ name, nextAt }) => (nextAt === null ? [] : [{ name, nextAt }]))
     .sort((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
   return next
-    ? html`<p>What is queued will be sent with ${next.name}, ${times.at(next.nextAt)} (${times.until(next.nextAt)}).</p>`
+    ? html`<p>What is queued will be sent with ${next.name}, ${times.at(next.nextAt)} (${times.since(next.nextAt)}).</p>`
     : html`<p>What is queued waits until somebody runs a push: no job here sends changes.</p>`;
 }
 

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../../../src/app/status.js';
-import { statusSummary } from '../../../../src/cli/text/status.js';
+import { type StatusReport, statusOf } from '../../../../src/app/status.js';
 import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
 import { syncView } from '../../../../src/view/run.js';
 import { viewText } from '../../../../src/view/text.js';
-import { someFacts } from '../../serve/serving.js';
+import { emptySchedule, someFacts } from '../../serve/serving.js';
 
 const scan: ScanReport = {
   endpoint: 'topics',
@@ -115,6 +114,8 @@ describe('the summary of a run', () => {
   });
 });
 
+const statusSummary = (one: StatusReport, now: number) => viewText(statusOf(one, now), now);
+
 describe('the summary of the status', () => {
   const now = Date.parse('2026-11-20T12:00:00Z');
   const status: StatusReport = {
@@ -122,7 +123,7 @@ describe('the summary of the status', () => {
     diskFreeBytes: null,
     publishedAt: null,
     contents: null,
-    jobs: null,
+    schedule: emptySchedule,
     files: { worker: null, published: null },
     spending: { held: 0, limit: 120, windowMs: 60_000 },
     spent: { slices: [], sliceMinutes: 10 },
@@ -132,7 +133,13 @@ describe('the summary of the status', () => {
   };
 
   it('of nothing says what to do', () => {
-    expect(statusSummary(status, now)).toBe(`Warehouse
+    expect(statusSummary(status, now)).toBe(`What to do
+  - There is no data yet: No sync has ended yet. The first one fetches
+    everything, which takes about an hour for 8,000 requests.
+    signalhouse plan
+    signalhouse sync
+
+Warehouse
   published  NOTHING YET: run signalhouse sync
   in use by  no process
   spent      0 of 120 requests this minute`);
