@@ -161,7 +161,7 @@ module.exports = {
     only(
       'report-only-reads',
       'report',
-      [...warehouse, 'view', 'base', 'config'],
+      [...warehouse, 'view', 'base', 'contract', 'config'],
       'report turns what a snapshot says into a page. Settings, files and servers belong to app.',
     ),
     only(
@@ -185,7 +185,7 @@ module.exports = {
     only(
       'serve-is-handed-its-jobs',
       'serve',
-      ['view', 'base', 'config'],
+      ['view', 'base', 'contract', 'config'],
       'serve runs jobs on a schedule and shows how they went, without knowing what they do. Let app hand the job in as a function.',
     ),
     only(

@@ -1,7 +1,7 @@
 import { oneLine } from '../base/display-width.js';
-import { count, counted } from '../base/units.js';
+import { count, counted, plainWord } from '../base/units.js';
 import { html, linked } from '../view/html.js';
-import { day, plain, wait } from './elements.js';
+import { day, wait } from './elements.js';
 import { documentPage } from './page.js';
 import type { ReportData } from './read.js';
 
@@ -87,7 +87,7 @@ function partsOf(data: ReportData): Part[] {
     }));
     return { heading, found: rows[0]?.found ?? 0, lines };
   };
-  const of = (priority: string | null) => (priority === null ? '' : `${plain(priority)}, `);
+  const of = (priority: string | null) => (priority === null ? '' : `${plainWord(priority)}, `);
   const companies = (number: number) => counted(number, 'company', 'companies');
   return [
     part('New topics', data.newTopics, ({ title, topic_id: id, priority, companies: all }) => {
@@ -102,7 +102,7 @@ function partsOf(data: ReportData): Part[] {
     }),
     part('Decisions', data.latestChanges, (row) => {
       const by = row.changed_by === null ? '' : ` by ${initials(row.changed_by)}`;
-      return `${row.title ?? row.topic_id}: ${row.field} from ${plain(row.before)} to ${plain(row.after)}${by}, ${day(row.changed_at)}`;
+      return `${row.title ?? row.topic_id}: ${row.field} from ${plainWord(row.before)} to ${plainWord(row.after)}${by}, ${day(row.changed_at)}`;
     }),
     part('Companies at risk', data.companies, (row) => {
       const waiting =

@@ -31,8 +31,8 @@ export interface PageContent {
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
   /** Who looks at it; null where no login is needed. */
   readonly visitor?: Visitor | null;
-  /** The time zone that the reader chose; one that does not exist counts as none. */
-  readonly zone?: string | undefined;
+  /** What the address of the page has: `zone` is the time zone that the reader chose; one that does not exist counts as none. */
+  readonly query?: Readonly<Record<string, unknown>>;
 }
 
 export type { Person, Visitor } from './document.js';
@@ -41,19 +41,22 @@ export type { Person, Visitor } from './document.js';
 export interface Frame {
   readonly content: PageContent;
   readonly times: Times;
-  /** A link to another page that keeps the chosen time zone. */
+  /** A path that keeps the chosen time zone. */
+  readonly keep: (path: string) => string;
+  /** The same as a link: where the page of the organization is. */
   readonly link: (path: string) => string;
   readonly path: string;
 }
 
 export function frameOf(content: PageContent, path: string): Frame {
-  const { schedule, now, zone } = content;
+  const { schedule, now, query } = content;
+  const zone = query?.zone;
   // There are thousands of ways to write each zone, and the format of each name is cached.
-  const chosen = zone === undefined ? undefined : canonicalZone(zone);
-  const base = content.organization?.base ?? '';
-  const link = (to: string) =>
-    base + (chosen === undefined ? to : `${to}?zone=${encodeURIComponent(chosen)}`);
-  return { content, times: new Times(now, chosen ?? zonesOf(schedule)[0] ?? 'UTC'), link, path };
+  const chosen = typeof zone === 'string' ? canonicalZone(zone) : undefined;
+  const keep = (to: string) =>
+    chosen === undefined ? to : `${to}${to.includes('?') ? '&' : '?'}zone=${encodeURIComponent(chosen)}`;
+  const link = (to: string) => (content.organization?.base ?? '') + keep(to);
+  return { content, times: new Times(now, chosen ?? zonesOf(schedule)[0] ?? 'UTC'), keep, link, path };
 }
 
 /** The time zones of the jobs, and UTC. Times are shown in the first unless the reader chooses another. */
@@ -190,7 +193,7 @@ export function page(
   const up = path === '/' ? home : html`<a href="${link('/')}">${organizationName(content)}</a>`;
   const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) => {
     const current = zone === times.zone ? html` aria-current="true"` : null;
-    return html`<li><a href="?zone=${encodeURIComponent(zone)}"${current}>${zone}</a></li>`;
+    return html`<li><a href="${inZone(content.query, zone)}"${current}>${zone}</a></li>`;
   });
   return servedDocument({
     title,
@@ -205,6 +208,14 @@ export function page(
     footer: html`<p id="sizes">Signalhouse ${version}${facts?.contents ? ` · ${sizes({ files: facts.files, rows: facts.contents.rows })}` : null}</p>
 <p>For programs: <a href="${base}/status.json">status.json</a>, <a href="/metrics">metrics</a></p>`,
   });
+}
+
+/** The same page with its times in a zone. */
+function inZone(query: PageContent['query'], zone: string): string {
+  const all = Object.entries({ ...query, zone }).filter(
+    (one): one is [string, string] => typeof one[1] === 'string',
+  );
+  return `?${new URLSearchParams(all)}`;
 }
 
 function published(facts: Facts | null, times: Times): Html {

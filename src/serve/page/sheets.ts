@@ -1,5 +1,6 @@
 import type { Iso } from '../../base/clock.js';
-import { count, counted } from '../../base/units.js';
+import { count, counted, plainWord } from '../../base/units.js';
+import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { statusBadge, toneOf } from '../../view/changes.js';
 import { badge, type Html, html, quiet, type Row, section, table } from '../../view/html.js';
 import { leftOutSection, type Plan, previewCount, previewSections, quietRows } from '../../view/preview.js';
@@ -60,9 +61,6 @@ export interface SheetDetails extends SheetLine {
   readonly isSentAtOnce: boolean;
 }
 
-const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
-const states = ['open', 'in_progress', 'completed', 'dismissed', 'unknown'];
-
 /** The page for sheets: download, upload, history. `problem` says why the last request failed. */
 export function sheetsPage(
   content: PageContent,
@@ -110,14 +108,14 @@ function downloadSection({ about, priority, state, company, text }: SheetFilter,
   const option = (value: string, chosen: string, label: string) =>
     html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
   const choice = (name: string, label: string, values: readonly string[], chosen: string) =>
-    html`<label>${label} <select name="${name}">${option('', chosen, 'any')}${values.map((one) => option(one, chosen, one.replaceAll('_', ' ')))}</select></label>`;
+    html`<label>${label} <select name="${name}">${option('', chosen, 'any')}${values.map((one) => option(one, chosen, plainWord(one)))}</select></label>`;
   return section(
     'download',
     'Download to edit',
     html`<form class="fields" method="get" action="${place}/download">
 <label>Sheet of <select name="about">${option('topics', about, 'topics')}${option('companies', about, 'companies')}</select></label>
-${choice('priority', 'Priority', priorities, priority)}
-${choice('state', 'Lifecycle state', states, state)}
+${choice('priority', 'Priority', urgentFirst, priority)}
+${choice('state', 'Lifecycle state', [...settableLifecycleStates, 'unknown'], state)}
 <label>Company <input name="company" value="${company}" placeholder="part of its name"></label>
 <label>Text <input name="text" value="${text}" placeholder="in title or summary"></label>
 <button>Download</button>

@@ -1,7 +1,18 @@
 import type { Iso } from '../../base/clock.js';
-import { count, counted } from '../../base/units.js';
+import { count, counted, plainWord } from '../../base/units.js';
+import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { sparkline } from '../../view/charts.js';
-import { badge, type Html, html, notListed, type Piece, type Row, section, table } from '../../view/html.js';
+import {
+  badge,
+  type Html,
+  html,
+  linked,
+  notListed,
+  type Piece,
+  type Row,
+  section,
+  table,
+} from '../../view/html.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { sentSection } from './sheets.js';
 import {
@@ -14,10 +25,7 @@ import {
   marksOf,
   maxListed,
   menu,
-  plainWord,
-  priorities,
   seenField,
-  settableStates,
   stateText,
   type TopicLine,
   type TopicList,
@@ -185,8 +193,8 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
   const gone = about.nextId !== null || about.deletedAt !== null;
   const control = { ...editing, token: gone ? null : token };
   const facts = html`<dl>
-<div><dt>Priority</dt><dd>${menu(topic, 'priority', topic.priority, priorities, control)}${decided('priority')}${about.priorityReasoning && html`<p class="quiet">${about.priorityReasoning}</p>`}</dd></div>
-<div><dt>Lifecycle</dt><dd>${isArchived ? stateText(topic) : menu(topic, 'lifecycle_state', lifecycleState, settableStates, control)}${decided('lifecycle_state')}${isArchived && about.archivedReason ? html`<p class="quiet">${about.archivedReason}</p>` : null}</dd></div>
+<div><dt>Priority</dt><dd>${menu(topic, 'priority', topic.priority, urgentFirst, control)}${decided('priority')}${about.priorityReasoning && html`<p class="quiet">${about.priorityReasoning}</p>`}</dd></div>
+<div><dt>Lifecycle</dt><dd>${isArchived ? stateText(topic) : menu(topic, 'lifecycle_state', lifecycleState, settableLifecycleStates, control)}${decided('lifecycle_state')}${isArchived && about.archivedReason ? html`<p class="quiet">${about.archivedReason}</p>` : null}</dd></div>
 <div><dt>Waiting for a reply</dt><dd>${topic.waitingSince === null ? 'nobody' : html`since ${frame.times.at(topic.waitingSince)}`}</dd></div></dl>`;
   const archive = isArchived
     ? html`<button name="action" value="bring_back">Bring back</button>`
@@ -224,16 +232,9 @@ function aboutSection({ topic, about, money }: TopicDetails, { times }: Frame): 
     html`<dl>${fact('Companies', count(companies.length))}${fact('VIPs', count(vipsOf(topic)))}${fact('Conversations', count(conversations))}${fact('12 weeks', sparkline(weeks))}${money.map(([name, value]) => fact(plainWord(name), count(value)))}${
       about.issueType && fact('Kind', plainWord(about.issueType))
     }${about.createdAt && fact('Created', times.at(about.createdAt))}${topic.sources.length > 0 ? fact('Sources', topic.sources.join(', ')) : null}${
-      about.ticketName && fact('Ticket', outside(about.ticketUrl, about.ticketName))
+      about.ticketName && fact('Ticket', linked(about.ticketName, about.ticketUrl))
     }${about.keywords && about.keywords.length > 0 ? fact('Keywords', about.keywords.join(', ')) : null}</dl>`,
   );
-}
-
-/** A link to another system; text where the address is none that a browser should open. */
-function outside(url: string | null, text: string): Piece {
-  return url !== null && /^https?:\/\//i.test(url)
-    ? html`<a href="${url}" rel="noreferrer">${text}</a>`
-    : text;
 }
 
 /** The most characters of a message that a list shows. */
@@ -243,7 +244,7 @@ const shownText = 400;
 function quote({ text, source, url, at }: Said, { times }: Frame): Html {
   const all = text ?? '';
   const shown = all.length > shownText ? `${all.slice(0, shownText)}…` : all;
-  return html`<q>${shown}</q> <span class="quiet">${outside(url, source ?? 'source')}, ${times.at(at)}</span>`;
+  return html`<q>${shown}</q> <span class="quiet">${linked(source ?? 'source', url)}, ${times.at(at)}</span>`;
 }
 
 const star = html` <abbr title="VIP">★</abbr>`;
@@ -339,7 +340,7 @@ function waitsTable(all: NonNullable<CompanyDetails['waits']>, frame: Frame): Ht
       one.title ?? 'without a title',
       topicLink(one, frame),
       who,
-      outside(one.url, one.source ?? 'source'),
+      linked(one.source ?? 'source', one.url),
     ];
   });
   const columns = ['Conversation', 'Topic', 'Who waits', 'Where'];

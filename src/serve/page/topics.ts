@@ -1,5 +1,6 @@
 import type { Iso } from '../../base/clock.js';
-import { count, counted } from '../../base/units.js';
+import { count, counted, plainWord } from '../../base/units.js';
+import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { sparkline } from '../../view/charts.js';
 import { badge, type Html, html, type Piece, type Row, section, table } from '../../view/html.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
@@ -100,10 +101,7 @@ export interface TopicList {
   readonly note: string | null;
 }
 
-export const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
-export const settableStates = ['open', 'in_progress', 'completed', 'dismissed'] as const;
-
-const filterStates = ['backlog', ...settableStates, 'unknown', 'archived', 'any'];
+const filterStates = ['backlog', ...settableLifecycleStates, 'unknown', 'archived', 'any'];
 
 /** A filter from an address. What is not known limits nothing. */
 export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFilter {
@@ -114,7 +112,7 @@ export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFi
   return {
     q: text('q'),
     in: text('in') === 'messages' ? 'messages' : 'titles',
-    priority: one('priority', priorities, ''),
+    priority: one('priority', urgentFirst, ''),
     state: one('state', filterStates, 'backlog'),
     company: text('company'),
     source: text('source'),
@@ -126,8 +124,8 @@ export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFi
   };
 }
 
-/** The address of a list, with the parts that are not as usual. */
-function topicsPath(base: string, filter: TopicFilter, more: Partial<TopicFilter> = {}): string {
+/** The path of a list, with the parts that are not as usual. */
+function topicsPath(filter: TopicFilter, more: Partial<TopicFilter> = {}): string {
   const all = { ...filter, ...more };
   const isUsual: Partial<Record<string, unknown>> = { state: 'backlog', page: 1, in: 'titles' };
   const parts = Object.entries(all).flatMap(([name, value]) =>
@@ -135,11 +133,7 @@ function topicsPath(base: string, filter: TopicFilter, more: Partial<TopicFilter
       ? []
       : [`${name}=${encodeURIComponent(value === true ? '1' : String(value))}`],
   );
-  return `${base}/topics${parts.length > 0 ? `?${parts.join('&')}` : ''}`;
-}
-
-export function plainWord(value: string | null): string {
-  return value === null ? 'none' : value.replaceAll('_', ' ');
+  return `/topics${parts.length > 0 ? `?${parts.join('&')}` : ''}`;
 }
 
 /** What a page needs to show topics that can be edited. */
@@ -164,7 +158,7 @@ export function topicsPage(content: PageContent, list: TopicList): string {
     heading: html`Topics`,
     isLive: false,
     script: 'topics.js',
-    main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath('', list.filter))}${editing.token && helpDialog}`,
+    main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath(list.filter))}${editing.token && helpDialog}`,
   });
 }
 
@@ -182,16 +176,19 @@ function filterSection({ filter, sources }: TopicList, frame: Frame): Html {
     html`<label>${label} <select name="${name}">${options.map(([value, text]) => option(value, now, text))}</select></label>`;
   const check = (name: string, label: string, isOn: boolean) =>
     html`<label class="check"><input type="checkbox" name="${name}" value="1"${isOn ? html` checked` : null}> ${label}</label>`;
+  const hidden = (name: string, value: string) =>
+    value === '' ? null : html`<input type="hidden" name="${name}" value="${value}">`;
+  const zone = frame.content.query?.zone;
   const words = (values: readonly string[]) => values.map((one) => [one, plainWord(one)] as const);
   return html`<form id="filter" class="fields" method="get" action="${baseOf(frame)}/topics" role="search">
 <label class="wide">Search <input type="search" name="q" value="${filter.q}" placeholder="titles while you type, messages on Enter" aria-keyshortcuts="/"></label>
 <button name="in" value="messages">Search messages</button><button name="in" value="titles">Titles only</button>
-${choice('priority', 'Priority', [['', 'any'], ...words(priorities)], filter.priority)}
+${choice('priority', 'Priority', [['', 'any'], ...words(urgentFirst)], filter.priority)}
 ${choice('state', 'Lifecycle', [['backlog', 'backlog'], ...words(filterStates.slice(1))], filter.state)}
 <label>Company <input name="company" value="${filter.company}" placeholder="part of its name"></label>
 ${choice('source', 'Source', [['', 'any'], ...sources.map((one) => [one, one] as const)], filter.source)}
 ${check('vip', 'with a VIP', filter.vip)}${check('growing', 'growing', filter.growing)}${check('unset', 'no priority set by a person', filter.unset)}
-${filter.sort === '' ? null : html`<input type="hidden" name="sort" value="${filter.sort}">`}
+${hidden('sort', filter.sort)}${hidden('zone', typeof zone === 'string' ? zone : '')}
 </form>\n`;
 }
 
@@ -246,12 +243,12 @@ export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Htm
 }
 
 function priorityMenu(topic: TopicLine, editing: Editing): Piece {
-  return menu(topic, 'priority', topic.priority, priorities, editing);
+  return menu(topic, 'priority', topic.priority, urgentFirst, editing);
 }
 
 function stateMenu(topic: TopicLine, editing: Editing): Piece {
   if (topic.isArchived) return 'archived';
-  return menu(topic, 'lifecycle_state', topic.lifecycleState, settableStates, editing);
+  return menu(topic, 'lifecycle_state', topic.lifecycleState, settableLifecycleStates, editing);
 }
 
 /** A field as a menu, with the value of the reader's draft; as text for those who only read. */
@@ -311,7 +308,7 @@ function listSection(list: TopicList, editing: Editing): Html {
   const head = (name: string, at: number) => sortLink(name, columns[at]?.key ?? '', filter, frame);
   const found =
     total === 0
-      ? html`<p>No topic matches. <a href="${baseOf(frame)}/topics">Show the backlog</a></p>`
+      ? html`<p>No topic matches. <a href="${frame.link('/topics')}">Show the backlog</a></p>`
       : table('topics-table', 'Topics', names, rows, { head });
   return section(
     'list',
@@ -326,10 +323,10 @@ function listSection(list: TopicList, editing: Editing): Html {
 function editForm({ filter, total }: TopicList, token: string, rows: Html, frame: Frame): Html {
   const keep = (name: string, label: string, values: readonly string[]) =>
     html`<label>${label} <select name="${name}"><option value="">keep</option>${values.map((one) => html`<option value="${one}">${plainWord(one)}</option>`)}</select></label>`;
-  return html`<form id="edit" method="post" action="${draftPath(frame, topicsPath('', filter))}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
+  return html`<form id="edit" method="post" action="${draftPath(frame, topicsPath(filter))}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
 <div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
 <label class="check"><input type="checkbox" name="all" value="1"> all ${count(total)} topics, not only the selected ones</label>
-${keep('bulk_priority', 'Priority', priorities)}${keep('bulk_state', 'Lifecycle', settableStates)}<button name="action" value="apply">Set</button>
+${keep('bulk_priority', 'Priority', urgentFirst)}${keep('bulk_state', 'Lifecycle', settableLifecycleStates)}<button name="action" value="apply">Set</button>
 <label>Reason to archive <input name="archive_reason" maxlength="500"></label><button name="action" value="archive">Archive</button></div>
 ${rows}
 <details><summary>Paste a column of values</summary><p class="quiet">One value a line, for the topics of this page in their order; or two columns from a spreadsheet: the title or id, and the value.</p>
@@ -339,7 +336,7 @@ ${rows}
 
 /** Where the forms of drafts are sent; `next` is the page that is shown then. */
 export function draftPath(frame: Frame, next: string): string {
-  return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(next)}`;
+  return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(frame.keep(next))}`;
 }
 
 /** The most rows of a table about one topic or company, and the most edits of a draft: a preview shows all. */
@@ -389,7 +386,7 @@ const helpDialog = html`<dialog id="keys" aria-labelledby="keys-heading"><h2 id=
 function sortLink(name: string, key: string, filter: TopicFilter, frame: Frame): Html {
   const isUp = filter.sort === key;
   const isDown = filter.sort === `-${key}`;
-  const to = topicsPath(baseOf(frame), filter, { sort: isUp ? `-${key}` : key, page: 1 });
+  const to = frame.link(topicsPath(filter, { sort: isUp ? `-${key}` : key, page: 1 }));
   const mark = isUp ? ' ▲' : isDown ? ' ▼' : '';
   const sorted = isUp ? ', sorted upwards' : isDown ? ', sorted downwards' : '';
   return html`<a href="${to}" aria-label="Sort by ${name}${sorted}">${name}${mark}</a>`;
@@ -400,6 +397,6 @@ function pagesLinks({ filter, pages }: TopicList, frame: Frame): Html | null {
   const link = (to: number, text: string) =>
     to < 1 || to > pages
       ? null
-      : html`<a href="${topicsPath(baseOf(frame), filter, { page: to })}">${text}</a> `;
+      : html`<a href="${frame.link(topicsPath(filter, { page: to }))}">${text}</a> `;
   return html`<nav class="pages" aria-label="Pages">${link(filter.page - 1, 'Previous')}<span>Page ${count(filter.page)} of ${count(pages)}</span> ${link(filter.page + 1, 'Next')}</nav>`;
 }
