@@ -1,7 +1,7 @@
 import { count } from '../base/units.js';
 import { badge, Html, html, notListed, type Piece, section, table } from './html.js';
 import type { Times } from './times.js';
-import type { Block, Changes, FieldChange, Section, Todo, View, Words } from './view.js';
+import type { Block, Changes, Fact, FieldChange, Section, Todo, View, Words } from './view.js';
 
 /** How a page shows moments and links. */
 export interface Look {
@@ -33,12 +33,7 @@ function blockHtml(block: Block, id: string, heading: string, look: Look): Html 
   if ('sentence' in block)
     return isEmpty(block.sentence) ? null : html`<p>${pieceOf(block.sentence, look)}</p>`;
   if ('commands' in block) return html`${block.commands.map(commandHtml)}`;
-  if ('facts' in block) {
-    const facts = block.facts.filter(([, value]) => !isEmpty(value));
-    return facts.length === 0
-      ? null
-      : html`<dl>${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${pieceOf(value, look)}</dd></div>\n`)}</dl>`;
-  }
+  if ('facts' in block) return factsHtml(block.facts, look);
   if ('list' in block) {
     const lines = block.list.slice(0, maxListed).map((one) => html`<li>${pieceOf(one, look)}</li>\n`);
     return lines.length === 0
@@ -50,6 +45,13 @@ function blockHtml(block: Block, id: string, heading: string, look: Look): Html 
   if (block.rows.length === 0) return null;
   const rows = block.rows.slice(0, maxListed).map((row) => row.map((cell) => pieceOf(cell, look)));
   return html`${table(`${id}-table`, heading, block.columns, rows)}${notListed(block.rows.length - rows.length)}`;
+}
+
+/** Names and values; null when there are none. */
+export function factsHtml(facts: readonly Fact[], look: Look): Html | null {
+  const shown = facts.filter(([, value]) => !isEmpty(value));
+  if (shown.length === 0) return null;
+  return html`<dl>${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${pieceOf(value, look)}</dd></div>\n`)}</dl>`;
 }
 
 /** The most changes that a page lists. */
@@ -67,7 +69,7 @@ function changesHtml({ changes }: Changes, id: string, look: Look): Html | null 
 }
 
 /** A field with its value before and after. */
-function fieldHtml({ name, from, to }: FieldChange): Html {
+export function fieldHtml({ name, from, to }: FieldChange): Html {
   return html`<span class="value">${name.replaceAll('_', ' ')}: <s>${from}</s> → <strong>${to}</strong></span> `;
 }
 

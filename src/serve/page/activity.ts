@@ -7,27 +7,12 @@ import { ageOf, clockOf, type Table, type Words } from '../../view/view.js';
 import type { JobView, LiveRun, ScheduleView } from '../schedule/record.js';
 import { otherHolder, outcomeBadge } from './runs.js';
 
-/** What it is doing in one sentence, for screen readers: the text changes only when the state does. */
-export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView, facts: Facts | null): string {
-  if (stopping) return running ? `Shutting down; ${running.job} is finishing.` : 'Shutting down.';
-  const queue = waiting.length > 0 ? ` Waiting: ${waiting.map(({ job }) => job).join(', ')}.` : '';
-  if (running?.outage) return `${running.job} is waiting for the API, which does not answer.${queue}`;
-  if (running)
-    return `${running.job} is running${running.progress ? `: ${running.progress.phase}` : ''}.${queue}`;
-  const holder = otherHolder(facts);
-  if (holder !== null) return `${holder.command} is running, as process ${holder.pid} on ${holder.host}.`;
-  const [next] = upcoming(jobs);
-  return next?.nextAt
-    ? `Nothing is running. Next: ${next.name}.`
-    : 'Nothing is running, and no job is scheduled.';
-}
-
-/** The same for the eye: a word, and what goes with it. */
+/** What it is doing: a few words, which change only when that does, and what goes with them. */
 export function activity(
   { running, waiting, jobs, stopping }: ScheduleView,
   facts: Facts | null,
   times: Times,
-): [answer: Piece, detail: Piece] {
+): [answer: string, detail: Piece] {
   if (running) {
     const { progress, outage } = running;
     const rest = waiting.length > 0 ? `; ${count(waiting.length)} waiting` : '';

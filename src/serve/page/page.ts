@@ -5,7 +5,7 @@ import { type Html, html, type Piece, type Tone } from '../../view/html.js';
 import { Times } from '../../view/times.js';
 import { viewHtml } from '../../view/view-html.js';
 import type { ScheduleView } from '../schedule/record.js';
-import { activity, nowInWords } from './activity.js';
+import { activity } from './activity.js';
 import { type Attention, attention } from './attention.js';
 import { durationsChart } from './charts.js';
 import { servedDocument, type Visitor } from './document.js';
@@ -94,10 +94,11 @@ function answers({ content, times }: Frame, items: readonly Attention[], runs: r
   const isBusy = schedule.running !== null || otherHolder(facts) !== null;
   const [first] = items;
   const more = items.length > 1 ? ` and ${count(items.length - 1)} more` : '';
+  const now = html`<span id="state" role="status" aria-live="polite">${doing}</span>`;
   const tile = (kind: Tone, question: string, ...[short, long]: [Piece, Piece]) =>
     html`<div class="answer ${kind}"><h2>${question}</h2><p class="short">${short}</p><p class="long">${long}</p></div>\n`;
   return html`<div id="answers" class="answers">
-${tile(tone, 'Is it healthy?', answer, evidence(facts, runs, times))}${tile(isBusy ? 'busy' : 'quiet', 'What is it doing?', doing, detail)}${
+${tile(tone, 'Is it healthy?', answer, evidence(facts, runs, times))}${tile(isBusy ? 'busy' : 'quiet', 'What is it doing?', now, detail)}${
   first === undefined
     ? tile(
         facts === null ? 'quiet' : 'good',
@@ -111,8 +112,7 @@ ${tile(tone, 'Is it healthy?', answer, evidence(facts, runs, times))}${tile(isBu
         counted(items.length, 'thing'),
         html`<a href="#attention">${first.title}${more}</a>`,
       )
-}</div>
-<p id="state" class="unseen" role="status" aria-live="polite">${nowInWords(schedule, facts)}</p>`;
+}</div>`;
 }
 
 function health(facts: Facts | null, items: readonly Attention[]): [Tone, string] {

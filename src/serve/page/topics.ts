@@ -2,7 +2,9 @@ import type { Iso } from '../../base/clock.js';
 import { count, counted, plainWord } from '../../base/units.js';
 import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { sparkline } from '../../view/charts.js';
-import { badge, type Html, html, type Piece, type Row, section, table } from '../../view/html.js';
+import { badge, type Html, html, type Piece, quiet, type Row, section, table } from '../../view/html.js';
+import { fieldHtml } from '../../view/view-html.js';
+import { button, check, form, hidden, menu, options } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { type SheetDetails, sentSection } from './sheets.js';
 
@@ -155,7 +157,7 @@ export function topicsPage(content: PageContent, list: TopicList): string {
   const editing = editingOf(frame, list);
   return page(frame, {
     title: 'Topics',
-    heading: html`Topics`,
+    heading: 'Topics',
     isLive: false,
     script: 'topics.js',
     main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath(list.filter))}${editing.token && helpDialog}`,
@@ -165,30 +167,17 @@ export function topicsPage(content: PageContent, list: TopicList): string {
 const baseOf = ({ content }: Frame) => content.organization?.base ?? '';
 
 function filterSection({ filter, sources }: TopicList, frame: Frame): Html {
-  const option = (value: string, chosen: string, label: string) =>
-    html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
-  const choice = (
-    name: string,
-    label: string,
-    options: readonly (readonly [string, string])[],
-    now: string,
-  ) =>
-    html`<label>${label} <select name="${name}">${options.map(([value, text]) => option(value, now, text))}</select></label>`;
-  const check = (name: string, label: string, isOn: boolean) =>
-    html`<label class="check"><input type="checkbox" name="${name}" value="1"${isOn ? html` checked` : null}> ${label}</label>`;
-  const hidden = (name: string, value: string) =>
-    value === '' ? null : html`<input type="hidden" name="${name}" value="${value}">`;
   const zone = frame.content.query?.zone;
-  const words = (values: readonly string[]) => values.map((one) => [one, plainWord(one)] as const);
+  const any = ['', 'any'] as const;
   return html`<form id="filter" class="fields" method="get" action="${baseOf(frame)}/topics" role="search">
 <label class="wide">Search <input type="search" name="q" value="${filter.q}" placeholder="titles while you type, messages on Enter" aria-keyshortcuts="/"></label>
 <button name="in" value="messages">Search messages</button><button name="in" value="titles">Titles only</button>
-${choice('priority', 'Priority', [['', 'any'], ...words(urgentFirst)], filter.priority)}
-${choice('state', 'Lifecycle', [['backlog', 'backlog'], ...words(filterStates.slice(1))], filter.state)}
+${menu('priority', 'Priority', [any, ...urgentFirst], filter.priority)}
+${menu('state', 'Lifecycle', filterStates, filter.state)}
 <label>Company <input name="company" value="${filter.company}" placeholder="part of its name"></label>
-${choice('source', 'Source', [['', 'any'], ...sources.map((one) => [one, one] as const)], filter.source)}
-${check('vip', 'with a VIP', filter.vip)}${check('growing', 'growing', filter.growing)}${check('unset', 'no priority set by a person', filter.unset)}
-${hidden('sort', filter.sort)}${hidden('zone', typeof zone === 'string' ? zone : '')}
+${menu('source', 'Source', [any, ...sources.map((one) => [one, one] as const)], filter.source)}
+${check('vip', '1', 'with a VIP', filter.vip)}${check('growing', '1', 'growing', filter.growing)}${check('unset', '1', 'no priority set by a person', filter.unset)}
+${filter.sort === '' ? null : hidden('sort', filter.sort)}${typeof zone === 'string' ? hidden('zone', zone) : null}
 </form>\n`;
 }
 
@@ -227,7 +216,7 @@ function titleCell(topic: TopicLine, editing: Editing): Html {
 
 /** What the page shows of a topic: its edits rest on that. */
 export function seenField({ id, priority, lifecycleState, isArchived }: TopicLine): Html {
-  return html`<input type="hidden" name="seen/${id}" value="${priority ?? ''}/${lifecycleState ?? ''}/${String(isArchived)}">`;
+  return hidden(`seen/${id}`, `${priority ?? ''}/${lifecycleState ?? ''}/${String(isArchived)}`);
 }
 
 /** What is about to happen to a topic or a company: edits of others, an archiving of one's own, what waits to be sent. */
@@ -243,16 +232,16 @@ export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Htm
 }
 
 function priorityMenu(topic: TopicLine, editing: Editing): Piece {
-  return menu(topic, 'priority', topic.priority, urgentFirst, editing);
+  return fieldMenu(topic, 'priority', topic.priority, urgentFirst, editing);
 }
 
 function stateMenu(topic: TopicLine, editing: Editing): Piece {
   if (topic.isArchived) return 'archived';
-  return menu(topic, 'lifecycle_state', topic.lifecycleState, settableLifecycleStates, editing);
+  return fieldMenu(topic, 'lifecycle_state', topic.lifecycleState, settableLifecycleStates, editing);
 }
 
 /** A field as a menu, with the value of the reader's draft; as text for those who only read. */
-export function menu(
+export function fieldMenu(
   { id, title }: Pick<TopicLine, 'id' | 'title'>,
   field: 'priority' | 'lifecycle_state',
   value: string | null,
@@ -265,11 +254,11 @@ export function menu(
   const chosen = edit?.to ?? value ?? '';
   const all = settable.includes(value ?? '') ? settable : [value ?? '', ...settable];
   const label = `${field === 'priority' ? 'Priority' : 'Lifecycle'} of ${title ?? id}`;
-  const options = all.map(
-    (one) => html`<option value="${one}"${one === chosen ? html` selected` : null}>${word(one)}</option>`,
-  );
   const was = edit === undefined ? null : html`<span class="was">was ${word(edit.from)}</span>`;
-  return html`<select name="${field}/${id}" aria-label="${label}"${edit === undefined ? null : html` class="drafted"`}>${options}</select>${was}`;
+  return html`<select name="${field}/${id}" aria-label="${label}"${edit === undefined ? null : html` class="drafted"`}>${options(
+    all.map((one) => [one, word(one)] as const),
+    chosen,
+  )}</select>${was}`;
 }
 
 export function stateText({
@@ -313,7 +302,7 @@ function listSection(list: TopicList, editing: Editing): Html {
   return section(
     'list',
     counted(total, 'topic'),
-    note === null ? null : html`<p class="quiet">${note}</p>`,
+    note === null ? null : quiet(note),
     token === null || total === 0 ? found : editForm(list, token, found, frame),
     pagesLinks(list, frame),
   );
@@ -321,17 +310,17 @@ function listSection(list: TopicList, editing: Editing): Html {
 
 /** The form around the rows: their menus, and what is done to all that are selected. */
 function editForm({ filter, total }: TopicList, token: string, rows: Html, frame: Frame): Html {
-  const keep = (name: string, label: string, values: readonly string[]) =>
-    html`<label>${label} <select name="${name}"><option value="">keep</option>${values.map((one) => html`<option value="${one}">${plainWord(one)}</option>`)}</select></label>`;
-  return html`<form id="edit" method="post" action="${draftPath(frame, topicsPath(filter))}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
-<div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
-<label class="check"><input type="checkbox" name="all" value="1"> all ${count(total)} topics, not only the selected ones</label>
-${keep('bulk_priority', 'Priority', urgentFirst)}${keep('bulk_state', 'Lifecycle', settableLifecycleStates)}<button name="action" value="apply">Set</button>
-<label>Reason to archive <input name="archive_reason" maxlength="500"></label><button name="action" value="archive">Archive</button></div>
+  const keep = ['', 'keep'] as const;
+  const columns = [['priority', 'Priority'] as const, ['lifecycle_state', 'Lifecycle'] as const];
+  const content = html`<div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
+${check('all', '1', `all ${count(total)} topics, not only the selected ones`)}
+${menu('bulk_priority', 'Priority', [keep, ...urgentFirst])}${menu('bulk_state', 'Lifecycle', [keep, ...settableLifecycleStates])}${button('apply', 'Set')}
+<label>Reason to archive <input name="archive_reason" maxlength="500"></label>${button('archive', 'Archive')}</div>
 ${rows}
 <details><summary>Paste a column of values</summary><p class="quiet">One value a line, for the topics of this page in their order; or two columns from a spreadsheet: the title or id, and the value.</p>
-<input type="hidden" name="from" value=""><p class="fields"><label>Column <select name="column"><option value="priority">Priority</option><option value="lifecycle_state">Lifecycle</option></select></label>
-<label class="wide">Values <textarea name="values" rows="6"></textarea></label><button name="action" value="paste">Paste into the draft</button></p></details></form>`;
+${hidden('from', '')}<p class="fields">${menu('column', 'Column', columns)}
+<label class="wide">Values <textarea name="values" rows="6"></textarea></label>${button('paste', 'Paste into the draft')}</p></details>`;
+  return form(draftPath(frame, topicsPath(filter)), token, content, { id: 'edit' });
 }
 
 /** Where the forms of drafts are sent; `next` is the page that is shown then. */
@@ -351,24 +340,21 @@ export function draftSection({ frame, token, list }: Editing, next: string): Htm
   const rows = listed.map(({ key, title, entityId, entityType, field, from, to, now }): Row => {
     const path = `/${entityType === 'topic' ? 'topics' : 'companies'}/${encodeURIComponent(entityId)}`;
     return [
-      html`<label class="check"><input type="checkbox" name="edit" value="${key}"${now !== null ? html` checked` : null}> <a href="${frame.link(path)}">${title}</a></label>`,
-      html`${plainWord(field)}: <s>${plainWord(from)}</s> → <strong>${plainWord(to)}</strong>`,
+      check('edit', key, html`<a href="${frame.link(path)}">${title}</a>`, now !== null),
+      fieldHtml({ name: field, from: plainWord(from), to: plainWord(to) }),
       now === null
         ? null
         : html`${badge('warn', `now ${plainWord(now)}`)} was ${plainWord(from)} when you edited it`,
     ];
   });
   const more = own.length - listed.length;
-  const decide =
-    stale.length === 0
-      ? null
-      : html`<button name="action" value="overwrite">Overwrite the chosen ones</button>`;
-  return html`<section id="draft" aria-label="Your draft"><form method="post" action="${draftPath(frame, next)}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
-<div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
-<input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for everybody who asks later">
+  const decide = stale.length === 0 ? null : button('overwrite', 'Overwrite the chosen ones');
+  const content = html`<div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
+<input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for the record">
 <button name="action" value="review" class="primary">Review ${counted(own.length, 'change')}</button></div>
-<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? html`<p class="quiet">and ${count(more)} more: the review shows all</p>` : null}
-<div class="actions">${decide}<button name="action" value="discard">Discard the chosen ones</button><button name="action" value="clear">Discard all</button></div></details></form></section>\n`;
+<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? quiet(`and ${count(more)} more: the review shows all`) : null}
+<div class="actions">${decide}${button('discard', 'Discard the chosen ones')}${button('clear', 'Discard all')}</div></details>`;
+  return html`<section id="draft" aria-label="Your draft">${form(draftPath(frame, next), token, content)}</section>\n`;
 }
 
 const keys: readonly (readonly [string, string])[] = [
