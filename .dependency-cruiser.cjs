@@ -22,11 +22,9 @@ const owned = (name, packages, folders, comment) => ({
   name,
   severity: 'error',
   comment,
-  from: { path: ours, pathNot: folders.map((folder) => `^src/${folder}/`) },
+  from: { path: ours, pathNot: folders.map((folder) => `^src/${folder}(/|$)`) },
   to: { path: `(^|/)node_modules/(${packages})/` },
 });
-
-const typesAllowedInCli = '^src/(api|run|sync|push|store|load|read|privacy|serve)/';
 
 module.exports = {
   forbidden: [
@@ -40,14 +38,14 @@ module.exports = {
       'config-knows-the-resources',
       'config',
       ['base', 'contract'],
-      'config says what the settings are, not what is done with them. Let app hand the settings to whoever needs them.',
+      'config says what the settings are, not what is done with them. Let a command hand the settings to whoever needs them.',
     ),
     {
       name: 'settings-are-types',
       severity: 'error',
       comment:
-        'Only app and cli read settings. Import their types (import type), and let app hand in the values.',
-      from: { path: ours, pathNot: '^src/(config|app|cli)/' },
+        'Only commands and cli read settings. Import their types (import type), and let a command hand in the values.',
+      from: { path: ours, pathNot: '^src/(config|commands|cli)/' },
       to: { path: '^src/config/', dependencyTypesNot: ['type-only'] },
     },
     only(
@@ -94,7 +92,7 @@ module.exports = {
       'privacy-masks-and-forgets',
       'privacy',
       ['store', 'load', 'base', 'contract', 'config'],
-      'privacy masks and removes rows of files. Journals, folders and the lake are given by app.',
+      'privacy masks and removes rows of files. Journals, folders and the lake are given by a command.',
     ),
     {
       name: 'warehouse-never-sees-http',
@@ -120,7 +118,7 @@ module.exports = {
       name: 'sync-never-imports-push',
       severity: 'error',
       comment:
-        'Pull and push meet only in the warehouse and in app. Move what both need to run, load or base.',
+        'Pull and push meet only in the warehouse and in commands. Move what both need to run, load or base.',
       from: { path: '^src/sync/' },
       to: { path: '^src/push/' },
     },
@@ -128,7 +126,7 @@ module.exports = {
       name: 'push-never-imports-sync',
       severity: 'error',
       comment:
-        'Pull and push meet only in the warehouse and in app. Move what both need to run, load or base.',
+        'Pull and push meet only in the warehouse and in commands. Move what both need to run, load or base.',
       from: { path: '^src/push/' },
       to: { path: '^src/sync/' },
     },
@@ -136,13 +134,13 @@ module.exports = {
       'sync-knows-its-tools',
       'sync',
       ['run', 'api', ...warehouse, 'contract', 'base', 'push', 'config'],
-      'sync works with run, api, warehouse, contract and base. Settings and other parts are handed in by app.',
+      'sync works with run, api, warehouse, contract and base. Settings and other parts are handed in by a command.',
     ),
     only(
       'push-knows-its-tools',
       'push',
       ['run', 'sheet', 'api', ...warehouse, 'contract', 'base', 'sync', 'config'],
-      'push works with run, sheet, api, warehouse, contract and base. Settings and other parts are handed in by app.',
+      'push works with run, sheet, api, warehouse, contract and base. Settings and other parts are handed in by a command.',
     ),
     only(
       'view-is-what-people-see',
@@ -162,31 +160,25 @@ module.exports = {
       'report-only-reads',
       'report',
       [...warehouse, 'view', 'base', 'contract', 'config'],
-      'report turns what a snapshot says into a page. Settings, files and servers belong to app.',
+      'report turns what a snapshot says into a page. Settings, files and servers belong to commands.',
     ),
     only(
       'prove-only-asks',
       'prove',
       ['api', 'contract', 'base', 'config'],
-      'prove asks the API and decides from what came. Settings, files and the warehouse belong to app.',
-    ),
-    only(
-      'assistant-only-reads',
-      'assistant',
-      [...warehouse, 'base', 'config'],
-      'An assistant reads the published snapshot and nothing else. Settings and files belong to app.',
+      'prove asks the API and decides from what came. Settings, files and the warehouse belong to commands.',
     ),
     only(
       'lake-only-publishes',
       'lake',
       [...warehouse, 'base', 'config'],
-      'lake carries a published file to an open table format. Settings, secrets and the commands belong to app.',
+      'lake carries a published file to an open table format. Settings, secrets and the commands belong to commands.',
     ),
     only(
       'serve-is-handed-its-jobs',
       'serve',
       ['view', 'base', 'contract', 'config'],
-      'serve runs jobs on a schedule and shows how they went, without knowing what they do. Let app hand the job in as a function.',
+      'serve runs jobs on a schedule and shows how they went, without knowing what they do. Let commands/serve hand the job in as a function.',
     ),
     only(
       'sandbox-is-written-apart',
@@ -203,38 +195,23 @@ module.exports = {
       to: { path: '(^|/)node_modules/(undici|p-queue)/' },
     },
     {
-      name: 'cli-goes-through-app',
+      name: 'cli-is-the-terminal',
       severity: 'error',
       comment:
-        'A command parses, calls and prints. Call it through app; only types may come from api, sync, push, serve and the warehouse (import type).',
-      from: { path: '^src/cli/' },
-      to: { path: typesAllowedInCli, dependencyTypesNot: ['type-only'] },
-    },
-    {
-      name: 'cli-knows-its-callees',
-      severity: 'error',
-      comment: 'A command works with app, sandbox, config and base. What else it needs, app gives it.',
+        'cli reads argv and writes to a terminal. What a command does belongs to commands/; only types may come from the other folders (import type).',
       from: { path: '^src/cli/' },
       to: {
         path: ours,
-        pathNot: ['^src/app/', '^src/(cli|view|sandbox|config|base)/', typesAllowedInCli],
+        pathNot: '^src/(cli|commands|config|view|base)/',
+        dependencyTypesNot: ['type-only'],
       },
-    },
-    {
-      name: 'app-never-imports-cli',
-      severity: 'error',
-      comment:
-        'app wires the parts and does not know who asked. Return a value, and let the command print it.',
-      from: { path: '^src/app/' },
-      to: { path: '^src/(cli/|main\\.ts$)' },
     },
     {
       name: 'main-only-starts-the-cli',
       severity: 'error',
-      comment:
-        'main.ts shapes the heap and hands argv to cli/, and nothing else. Put the code into a command, or into app.',
+      comment: 'main.ts shapes the heap and hands argv and the commands to cli/, and nothing else.',
       from: { path: '^src/main\\.ts$' },
-      to: { path: ours, pathNot: '^src/(cli/|base/heap\\.ts$)' },
+      to: { path: ours, pathNot: '^src/(cli/|commands/index\\.ts$|base/heap\\.ts$)' },
     },
     {
       name: 'no-unknown-folder',
@@ -245,7 +222,7 @@ module.exports = {
       to: {
         path: ours,
         pathNot: [
-          '^src/(app|base|config|contract|api|store|load|read|privacy|run|sync|sheet|push|report|prove|assistant|lake|view|serve|sandbox|cli)/',
+          '^src/(commands|base|config|contract|api|store|load|read|privacy|run|sync|sheet|push|report|prove|lake|view|serve|sandbox|cli)/',
           '^src/main\\.ts$',
         ],
       },
@@ -262,7 +239,7 @@ module.exports = {
       'undici-only-in-api',
       'undici',
       ['api', 'sandbox'],
-      'Requests outside api would be outside the budget. Use the client of api; app hands it in.',
+      'Requests outside api would be outside the budget. Use the client of api; a command hands it in.',
     ),
     owned(
       'duckdb-only-in-warehouse',
@@ -283,10 +260,10 @@ module.exports = {
       'Only serve and sandbox listen. Hand them a function to call.',
     ),
     owned(
-      'mcp-only-in-assistant',
+      'mcp-only-in-its-command',
       '@modelcontextprotocol/[^/]+',
-      ['assistant'],
-      'Only assistant speaks MCP, and it is slow to load. Hand it a function to call.',
+      ['commands/mcp.ts'],
+      'Only the command mcp speaks MCP, and it is slow to load. Add a tool there.',
     ),
     {
       name: 'no-dev-dependencies',
@@ -309,7 +286,8 @@ module.exports = {
       severity: 'error',
       comment: 'Neither module can be read or tested alone. Move what both need into a third one.',
       from: {},
-      to: { circular: true },
+      // A command shows its result with a text that imports the type of it.
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
       name: 'no-orphans',

@@ -10,7 +10,7 @@ if (!quick.includes(args[0] ?? '')) shapeHeap();
 process.umask(0o077);
 
 const [{ commandGroups }, { run }] = await Promise.all([
-  import('./cli/commands/index.js'),
+  import('./commands/index.js'),
   import('./cli/run.js'),
 ]);
 process.exitCode = await run(args, commandGroups);

@@ -11,31 +11,24 @@ CREATE SCHEMA IF NOT EXISTS ops;
 
 -- A date-time as the API writes it: ISO 8601 (without an offset it is read as UTC), or a number of seconds or
 -- milliseconds since 1970 where the document says only "timestamp". What is neither is NULL: one odd value must not
--- cost a batch. The last branch reads what DuckDB's cast does not: no seconds before a Z, and a small z. A time that no
--- calendar and no program shows is none: 'infinity', the year 275760, 44 BC. (Computed once, although it stands here twice;
--- a subquery takes twice the time.)
+-- cost a batch. The last branch reads what DuckDB's cast does not: no seconds before a Z, and a small z.
+CREATE OR REPLACE MACRO raw.any_moment(said) AS coalesce(
+  TRY_CAST(said AS TIMESTAMPTZ),
+  to_timestamp(
+    CASE
+      WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e11 THEN TRY_CAST(said AS DOUBLE)
+      WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e14 THEN TRY_CAST(said AS DOUBLE) / 1000
+    END
+  ),
+  TRY_CAST(regexp_replace(upper(said), '^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(Z|[-+].*)$', '\1:00\2') AS TIMESTAMPTZ)
+);
+COMMENT ON MACRO raw.any_moment IS 'A date-time as the API writes it as TIMESTAMPTZ, of any year; NULL when it is none. For raw.moment.';
+
+-- A time that no calendar and no program shows is none: 'infinity', the year 275760, 44 BC. (DuckDB computes it once.)
 CREATE OR REPLACE MACRO raw.moment(said) AS CASE
-  WHEN coalesce(
-    TRY_CAST(said AS TIMESTAMPTZ),
-    to_timestamp(
-      CASE
-        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e11 THEN TRY_CAST(said AS DOUBLE)
-        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e14 THEN TRY_CAST(said AS DOUBLE) / 1000
-      END
-    ),
-    TRY_CAST(regexp_replace(upper(said), '^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(Z|[-+].*)$', '\1:00\2') AS TIMESTAMPTZ)
-  )
+  WHEN raw.any_moment(said)
     BETWEEN '0001-01-01 00:00:00+00'::TIMESTAMPTZ AND '9999-12-31 23:59:59.999999+00'::TIMESTAMPTZ
-  THEN coalesce(
-    TRY_CAST(said AS TIMESTAMPTZ),
-    to_timestamp(
-      CASE
-        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e11 THEN TRY_CAST(said AS DOUBLE)
-        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e14 THEN TRY_CAST(said AS DOUBLE) / 1000
-      END
-    ),
-    TRY_CAST(regexp_replace(upper(said), '^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(Z|[-+].*)$', '\1:00\2') AS TIMESTAMPTZ)
-  )
+  THEN raw.any_moment(said)
 END;
 COMMENT ON MACRO raw.moment IS 'A date-time as the API writes it (ISO 8601, or seconds or milliseconds since 1970) as TIMESTAMPTZ; NULL when it is neither, or not of the years 1 to 9999.';
 

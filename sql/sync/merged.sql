@@ -1,7 +1,8 @@
 -- The entities that were merged into a survivor and are deleted, or not listed any more: some services go on answering them
 -- by id. The survivor's own history names them even when theirs is gone; where theirs is still answered, it names the survivor.
 -- A history says what happened, not what is: one that was still listed after its merge had been read was taken out of it again, and
--- is gone for another reason, unless the merge is later than that listing (5 seconds for the precision of `Date`).
+-- is gone for another reason, whichever history says so again, unless the merge is later than that listing (5 seconds for the
+-- precision of `Date`).
 --
 --   $list      the kind of document that the list's items are, e.g. 'topics'
 --   $presence  the kind of document that says what is deleted, e.g. 'topic_presence'
@@ -32,10 +33,12 @@ SELECT
 FROM raw.documents AS deleted
 JOIN named ON named.merged_id = deleted.id
 LEFT JOIN raw.documents AS item ON item.endpoint = $list AND item.id = deleted.id
+LEFT JOIN main.merges AS known
+  ON known.entity_type = replace($merges, '_merges', '') AND known.source_id = deleted.id AND known.target_id = named.survivor_id
 WHERE deleted.endpoint = $presence
   AND ((deleted.body ->> '$.deletedAt') IS NOT NULL OR (deleted.body ->> '$.unlistedSince') IS NOT NULL)
   AND (
-    named.answer_no >= deleted.answer_no
+    named.answer_no >= deleted.answer_no AND coalesce(known.run_id >= item.run_id, true)
     OR coalesce(named.merged_at >= item.fetched_at - INTERVAL 5 SECOND, true)
   )
 GROUP BY deleted.id, deleted.body

@@ -17,11 +17,14 @@ import {
   type Contract,
   endpointOf,
   type PreparedRequest,
+  Priority,
   prepareRequest,
+  type Timeouts,
+  usualTimeouts,
 } from './request.js';
 import { type RetryOptions, retryOptions, retryPauseMs } from './retry.js';
 import { SpendingLog } from './spending-log.js';
-import { type Timeouts, Transport, usualMaxAnswerBytes, usualTimeouts } from './transport.js';
+import { Transport, usualMaxAnswerBytes } from './transport.js';
 
 export interface ApiOptions {
   /** The API's base address, ending in /v1; https, or http on loopback. */
@@ -49,9 +52,6 @@ export interface ApiOptions {
   readonly userAgent?: string | undefined;
   readonly clock?: Clock | undefined;
 }
-
-/** Priorities of calls that wait for the budget. */
-export const Priority = { push: 30, essential: 20, detail: 10 } as const;
 
 /** Above this many attempts per window, a limit protects nobody, and two lines in a file per attempt cost too much. */
 const sharedUpTo = 10_000;

@@ -20,8 +20,11 @@ export interface AnyRequest {
   readonly idempotencyKey?: string;
 }
 
+/** Priorities of calls that wait for the budget. */
+export const Priority = { push: 30, essential: 20, detail: 10 } as const;
+
 export interface CallOptions {
-  /** Higher goes first; see Priority in client.ts. Default: detail. */
+  /** Higher goes first; see Priority. Default: detail. */
   readonly priority?: number | undefined;
   /** Ends every wait of the call with its reason. A request that was sent continues until its deadline. */
   readonly signal?: AbortSignal | undefined;
@@ -101,3 +104,17 @@ function fillPath(
     return encodeURIComponent(value);
   });
 }
+
+export interface Timeouts {
+  readonly connectMs: number;
+  /** From the start of the attempt to the first byte of the answer. */
+  readonly firstByteMs: number;
+  /** The whole attempt, from connecting to the last byte of the answer. */
+  readonly totalMs: number;
+}
+
+/**
+ * An attempt that takes longer is better made again. A request keeps its slot of the budget until it is answered or given
+ * up, and a worker that is told to stop waits for those in flight: half a window at the most.
+ */
+export const usualTimeouts: Timeouts = { connectMs: 5_000, firstByteMs: 20_000, totalMs: 30_000 };

@@ -1,10 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Log } from '../base/log.js';
 import { isAlive } from '../base/processes.js';
 import { ReleaseQueue, type SharedSpending, type Slot } from './budget.js';
+
+/** The file that records the requests of the key, for all commands that share the data directory. */
+export function spendingLogPath(dataDir: string): string {
+  return join(dataDir, 'spending.log');
+}
 
 export interface SpendingLogOptions {
   readonly path: string;

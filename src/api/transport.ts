@@ -6,6 +6,7 @@ import { isLoopback } from '../base/loopback.js';
 import { connectorWithin, shareOf } from './connect.js';
 import { AttemptFailure, type FailureKind } from './failure.js';
 import type { ApiKey } from './key.js';
+import type { Timeouts } from './request.js';
 import { type HttpResponse, header } from './response.js';
 
 export interface TransportOptions {
@@ -18,20 +19,6 @@ export interface TransportOptions {
   /** The largest body of an answer, after decompression. */
   readonly maxAnswerBytes: number;
 }
-
-export interface Timeouts {
-  readonly connectMs: number;
-  /** From the start of the attempt to the first byte of the answer. */
-  readonly firstByteMs: number;
-  /** The whole attempt, from connecting to the last byte of the answer. */
-  readonly totalMs: number;
-}
-
-/**
- * An attempt that takes longer is better made again. A request keeps its slot of the budget until it is answered or given
- * up, and a worker that is told to stop waits for those in flight: half a window at the most.
- */
-export const usualTimeouts: Timeouts = { connectMs: 5_000, firstByteMs: 20_000, totalMs: 30_000 };
 
 /** An answer is in memory as bytes and as text, and larger ones arrive at the end of their time at best. */
 export const usualMaxAnswerBytes = 64 * 2 ** 20;

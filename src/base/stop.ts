@@ -7,6 +7,17 @@ export interface StopOptions {
   readonly maxMinutes?: number | undefined;
 }
 
+/** What ends a command early. */
+export interface RunSignals {
+  /** Finish what is in flight, commit, publish. */
+  readonly stop: AbortSignal;
+  /** Abandon what is in flight. */
+  readonly kill: AbortSignal;
+}
+
+/** The same for work that may be started without. */
+export type Signals = { readonly [S in keyof RunSignals]?: RunSignals[S] | undefined };
+
 /** The one signal that ends a run in order, whatever the cause: a signal, a cap on minutes, a cap on requests. */
 export class Stop {
   readonly #control = new AbortController();

@@ -1,27 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { ExitCode, UsageError } from '../base/errors.js';
-import type { Context } from './command.js';
+import type { Context } from '../commands/command.js';
 
 let anything = false;
-
-/** Where results go instead of stdout, and how wide that is. */
-let sink: { readonly columns: number; text: string } | null = null;
-
-/** Runs a command and takes what it prints, for a reader of so many columns who cannot be asked anything. */
-export async function captured<T>(
-  columns: number,
-  work: () => Promise<T>,
-): Promise<{ readonly printed: string; readonly result: T }> {
-  const own = { columns, text: '' };
-  sink = own;
-  try {
-    const result = await work();
-    return { printed: own.text, result };
-  } finally {
-    sink = null;
-  }
-}
 
 /** Whether this command has printed anything: a second JSON document would make the output invalid. */
 export function hasPrinted(): boolean {
@@ -32,8 +14,7 @@ export function hasPrinted(): boolean {
 export function print(text: string): void {
   anything = true;
   const line = text.endsWith('\n') ? text : `${text}\n`;
-  if (sink === null) process.stdout.write(line);
-  else sink.text += line;
+  process.stdout.write(line);
 }
 
 /**
@@ -63,7 +44,6 @@ export function printJson(value: unknown): void {
 
 /** The width available to a table; undefined when the output is not shown in a terminal. */
 export function tableWidth(): number | undefined {
-  if (sink !== null) return sink.columns;
   if (process.stdout.isTTY) return process.stdout.columns || 80;
   const asked = Number(process.env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : undefined;
@@ -78,8 +58,6 @@ export function tableWidth(): number | undefined {
  */
 export function surviveClosedPipes(): void {
   anything = false;
-  // A command of the demo: its own start has done the rest.
-  if (sink !== null) return;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EIO' && process.stdout.isTTY) return;
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? ExitCode.done);
@@ -92,7 +70,7 @@ export function surviveClosedPipes(): void {
 
 /** Whether a question can be asked and answered: not in a pipe, a script or a job. */
 export function canAsk(): boolean {
-  return sink === null && process.stdin.isTTY === true && process.stdout.isTTY === true;
+  return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
 /**

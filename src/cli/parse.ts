@@ -1,15 +1,8 @@
 import type { Argv, PositionalOptions } from 'yargs';
 import yargs from 'yargs';
 import { UsageError } from '../base/errors.js';
-import {
-  type Command,
-  type CommandGroup,
-  flagsOf,
-  type Group,
-  isGroup,
-  optionOf,
-  positionalsOf,
-} from './command.js';
+import { type Command, type CommandGroup, type Group, isGroup, type Listed } from '../commands/command.js';
+import { flagsOf, optionOf, positionalsOf } from './flags.js';
 import { commandList, exampleList, helpColumns, withIndents } from './help.js';
 
 /** A parsed command line: text to print (help, version), or a command with its raw arguments. */
@@ -17,6 +10,8 @@ export type Parsed = { readonly text: string } | Chosen;
 
 interface Chosen {
   readonly command: Command;
+  /** The words that call it: one, or two in a group. */
+  readonly depth: number;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
@@ -34,13 +29,17 @@ export async function parse(
 ): Promise<Parsed> {
   refuseKey(argv);
   const commands = groups.flatMap((group) => group.commands);
+  const loaded = await loadNamed(commands, argv);
   const complaints: string[] = [];
   let chosen: Chosen | undefined;
   let output = '';
   const choose = (one: Chosen) => {
     chosen = one;
   };
-  const parser = commands.reduce((y, entry) => add(y, entry, entry.name, choose), base(groups, version));
+  const parser = commands.reduce(
+    (y, entry) => add(y, entry, entry.name, loaded, choose),
+    base(groups, version),
+  );
   parser.fail(
     (message, error) => void complaints.push(message ?? error?.message ?? 'The command is not valid.'),
   );
@@ -49,11 +48,27 @@ export async function parse(
   });
   if (output !== '') return { text: withIndents(output) };
   if (complaints.length > 0 || chosen === undefined) throw misunderstood(complaints, argv, commands);
-  return { command: chosen.command, args: withWords(chosen, argv, commands) };
+  return { ...chosen, args: withWords(chosen, argv, commands) };
+}
+
+type Loaded = ReadonlyMap<Listed, Command>;
+
+/** Loads the commands that a word of the command line names: usually one. */
+async function loadNamed(commands: readonly (Listed | Group)[], argv: readonly string[]): Promise<Loaded> {
+  const named = commands
+    .filter(({ name }) => argv.includes(name))
+    .flatMap((entry) => (isGroup(entry) ? entry.commands.filter(({ name }) => argv.includes(name)) : entry));
+  return new Map(await Promise.all(named.map(async (one) => [one, await one.load()] as const)));
 }
 
 /** Adds a command to yargs, or a group with its commands. `path` is how it is called: `changes import`. */
-function add(y: Argv, entry: Command | Group, path: string, choose: (chosen: Chosen) => void): Argv {
+function add(
+  y: Argv,
+  entry: Listed | Group,
+  path: string,
+  loaded: Loaded,
+  choose: (chosen: Chosen) => void,
+): Argv {
   if (isGroup(entry)) {
     const names = entry.commands.map(({ name }) => name).join(', ');
     return y.command({
@@ -62,7 +77,7 @@ function add(y: Argv, entry: Command | Group, path: string, choose: (chosen: Cho
       describe: false,
       builder: (own) =>
         entry.commands
-          .reduce((inner, command) => add(inner, command, `${path} ${command.name}`, choose), own)
+          .reduce((inner, one) => add(inner, one, `${path} ${one.name}`, loaded, choose), own)
           .usage(
             usageOf(`${path} <command>`, entry.summary, commandList([{ ...entry, heading: 'Commands' }])),
           )
@@ -73,12 +88,15 @@ function add(y: Argv, entry: Command | Group, path: string, choose: (chosen: Cho
       handler: () => undefined,
     });
   }
+  const command = loaded.get(entry);
+  // Known by its name, for the one that was probably meant.
+  if (!command) return y.command({ command: entry.name, describe: false, handler: () => undefined });
+  const { usage } = command;
   return y.command({
-    command: entry.usage === undefined ? entry.name : `${entry.name} ${entry.usage}`,
+    command: usage === undefined ? entry.name : `${entry.name} ${usage}`,
     describe: false,
-    builder: (own) =>
-      build(own, entry).usage(usageOf(entry.usage ? `${path} ${entry.usage}` : path, entry.summary)),
-    handler: (args) => choose({ command: entry, args }),
+    builder: (own) => build(own, command).usage(usageOf(usage ? `${path} ${usage}` : path, entry.summary)),
+    handler: (args) => choose({ command, depth: path.split(' ').length, args }),
   });
 }
 
@@ -91,11 +109,10 @@ function withComments(argv: readonly string[]): string[] {
 
 /** Assigns the words behind `--` to the positional arguments, in order. */
 function withWords(
-  { command, args }: Chosen,
+  { command, depth, args }: Chosen,
   argv: readonly string[],
-  commands: readonly (Command | Group)[],
+  commands: readonly (Listed | Group)[],
 ): Chosen['args'] {
-  const depth = commands.includes(command) ? 1 : 2;
   const words = (Array.isArray(args._) ? args._ : []).slice(depth).map(String);
   const filled = { ...args };
   for (const name of positionalsOf(command)) {
@@ -192,7 +209,7 @@ function isValue(argv: readonly string[], at: number): boolean {
 function misunderstood(
   complaints: readonly string[],
   argv: readonly string[],
-  commands: readonly (Command | Group)[],
+  commands: readonly (Listed | Group)[],
 ): UsageError {
   const guess = complaints.find((one) => one.startsWith('Did you mean'));
   // The next complaint names what is missing.

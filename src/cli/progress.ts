@@ -1,5 +1,5 @@
-import { type BudgetView, etaMs, type Speed } from '../app/progress.js';
 import { cut } from '../base/display-width.js';
+import { type BudgetView, etaMs, type Speed } from '../base/eta.js';
 import { type Outage, type OutageEnd, outageEndText, type ProgressDisplay } from '../base/observer.js';
 import { count, duration } from '../base/units.js';
 import { printable } from '../view/text.js';

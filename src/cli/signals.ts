@@ -1,6 +1,6 @@
-import type { RunSignals } from '../app/setup.js';
 import { ExitCode, StoppedError } from '../base/errors.js';
 import type { Log } from '../base/log.js';
+import type { RunSignals } from '../base/stop.js';
 
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

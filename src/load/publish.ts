@@ -1,9 +1,7 @@
-import { chmodSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { moveFile, syncFile, writeAtomicallySync } from '../base/atomic-file.js';
+import { moveFile, syncFile } from '../base/atomic-file.js';
 import type { Clock } from '../base/clock.js';
-import { isObject } from '../base/json.js';
-import { publishedFileName } from '../base/published-file.js';
 import type { Forgotten } from '../privacy/forgotten.js';
 import { type FileFacts, listFiles, writeMasked } from '../privacy/masked-file.js';
 import { type Policy, type PrivacySettings, policyOf } from '../privacy/policy.js';
@@ -11,6 +9,7 @@ import { copyDatabase, databaseInUse, inDatabase } from '../store/copy.js';
 import { attaching, filesOf, logOf, logsOf, makePrivate, unfinished } from '../store/engine.js';
 import { storageFault } from '../store/faults.js';
 import { lastPublication, makeOnce, notePublication } from '../store/made.js';
+import { foreignLogs, listPublished, publishedBefore } from '../store/published-list.js';
 import type { Session } from '../store/session.js';
 import { readAttributes } from './attribute-file.js';
 import {
@@ -183,11 +182,10 @@ function outputsOf({ dataDir, publishMode: mode, publications: { main, also } }:
  */
 function replaceFiles(dataDir: string, outputs: readonly Output[]): string[] {
   const { published, recovery } = filesOf(dataDir);
-  const list = join(dataDir, 'published.json');
-  const before = readList(list);
+  const before = publishedBefore(dataDir);
   const paths = outputs.map(({ path }) => path);
   const now = paths.filter((path) => path !== published && path !== recovery).map((path) => basename(path));
-  if (now.some((name) => !before.includes(name))) writeList(list, [...new Set([...before, ...now])]);
+  if (now.some((name) => !before.includes(name))) listPublished(dataDir, [...new Set([...before, ...now])]);
   const logs = () => [...new Set([...paths.flatMap(logsOf), ...foreignLogs(dataDir)])];
   const removed = logs();
   for (const log of removed) rmSync(log, { force: true });
@@ -198,35 +196,8 @@ function replaceFiles(dataDir: string, outputs: readonly Output[]): string[] {
   if (!paths.includes(recovery)) rmSync(recovery, { force: true });
   const stale = before.filter((name) => !now.includes(name));
   for (const name of stale) rmSync(join(dataDir, name), { force: true });
-  if (stale.length > 0) writeList(list, now);
+  if (stale.length > 0) listPublished(dataDir, now);
   return removed.map((log) => basename(log));
-}
-
-/** Logs beside published files: only a program that opened one for writing leaves them. */
-export function foreignLogs(dataDir: string): string[] {
-  const { published, recovery } = filesOf(dataDir);
-  const others = readList(join(dataDir, 'published.json')).map((name) => join(dataDir, name));
-  return [published, recovery, ...others].flatMap(logsOf);
-}
-
-/** Writes published.json, or removes it when it names no file. */
-function writeList(list: string, files: readonly string[]): void {
-  if (files.length === 0) rmSync(list, { force: true });
-  else writeAtomicallySync(list, `${JSON.stringify({ files })}\n`, { mode: 0o600 });
-}
-
-/** The files beside signals.duckdb that the last publication left; only names that can be files of the data directory. */
-function readList(list: string): string[] {
-  let content: unknown;
-  try {
-    content = JSON.parse(readFileSync(list, 'utf8'));
-  } catch {
-    // There is none, or this user may not read it.
-    return [];
-  }
-  const files = isObject(content) ? content.files : [];
-  if (!Array.isArray(files)) return [];
-  return files.filter((name) => typeof name === 'string' && publishedFileName.test(name));
 }
 
 interface Copied extends Pick<Published, 'tables' | 'userViews'> {

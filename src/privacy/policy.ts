@@ -106,7 +106,7 @@ function methodsOf(
 }
 
 /** What is wrong with the settings of one file; `at` names a setting as the user gave it, e.g. `publish.mask`. */
-export function privacyProblems(
+function privacyProblems(
   { exclude, mask }: Pick<PrivacySettings, 'exclude' | 'mask'>,
   at: (path: string) => string,
 ): Problem[] {
@@ -303,4 +303,17 @@ let byName: ReadonlyMap<string, ColumnClass> | undefined;
 export function columnsByName(): ReadonlyMap<string, ColumnClass> {
   byName ??= new Map(columnClasses().map((one) => [one.name, one]));
   return byName;
+}
+
+/** What is wrong with what published files leave out and mask. */
+export function publishProblems(
+  publish: Settings['publish'],
+  named: (path: string) => string,
+): readonly Problem[] {
+  return [
+    ...privacyProblems(publish, (path) => named(`publish.${path}`)),
+    ...publish.also.flatMap((one, index) =>
+      privacyProblems(one, (path) => named(`publish.also[${index}].${path}`)),
+    ),
+  ];
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../api/attempt.js';
-import { Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
+import { Priority } from '../api/request.js';
 import { jitteredMs } from '../api/retry.js';
 import { isAboutOneRequest, messageOf, OutdatedError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';

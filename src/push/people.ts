@@ -1,4 +1,4 @@
-import { Priority } from '../api/client.js';
+import { Priority } from '../api/request.js';
 import { ContractError, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { idText } from './answer.js';

@@ -8,7 +8,9 @@ import { portions } from '../base/group-by.js';
 import { Journal } from '../base/journal.js';
 import { isObject } from '../base/json.js';
 import { type Log, silentLog } from '../base/log.js';
+import type { Config } from '../config/load.js';
 import type { Warehouse } from '../load/warehouse.js';
+import { fileVersion, snapshotVersion, withSnapshotIfAny } from '../read/snapshot.js';
 import { forgetMade } from '../store/made.js';
 import { sqlFile } from '../store/sql.js';
 import { storable } from '../store/storable.js';
@@ -352,4 +354,24 @@ function endOfBatch(value: unknown): string[] {
 function problemOf({ issues: [issue] }: z.ZodError): string {
   const field = issue?.path.join('.') ?? '';
   return field === '' ? 'is not an object' : `${field}: ${issue?.message}`;
+}
+
+/** A function that reads the queue again only when it has changed. */
+export function queueReader(setup: {
+  readonly config: Config;
+  readonly log: Log;
+}): () => Promise<readonly Change[]> {
+  const { config, log } = setup;
+  let last: { readonly version: string; readonly changes: Promise<readonly Change[]> } | undefined;
+  return () => {
+    const version = `${snapshotVersion(config.dataDir)}, ${fileVersion(journalPath(config.dataDir))}`;
+    if (last?.version !== version) {
+      const changes = withSnapshotIfAny(setup, (snapshot) => readQueue(snapshot, config, log));
+      changes.catch(() => {
+        last = undefined;
+      });
+      last = { version, changes };
+    }
+    return last.changes;
+  };
 }

@@ -1,8 +1,8 @@
 import type { Answer } from '../api/attempt.js';
-import { Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { usualPageSize } from '../api/page.js';
 import { pagesOf } from '../api/paging.js';
+import { Priority } from '../api/request.js';
 import { ContractError, isAboutOneRequest, messageOf, RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { company } from '../contract/companies.js';

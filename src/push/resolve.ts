@@ -1,4 +1,4 @@
-import { Priority } from '../api/client.js';
+import { Priority } from '../api/request.js';
 import { isAboutOneRequest } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { valueText } from '../base/units.js';

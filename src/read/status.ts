@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Contents, Facts, RunDetails } from '../base/facts.js';
-import { foreignLogs } from '../load/publish.js';
 import { filesOf, type Limits } from '../store/engine.js';
 import { currentHolder } from '../store/lock.js';
+import { foreignLogs } from '../store/published-list.js';
 import { countRowsOf, sqlFile } from '../store/sql.js';
 import { openFull, type Snapshot } from './query.js';
 

@@ -1,5 +1,6 @@
 import type { Attempt } from '../api/attempt.js';
-import { type Api, Priority } from '../api/client.js';
+import type { Api } from '../api/client.js';
+import { Priority } from '../api/request.js';
 import type { Arrival } from '../base/clock.js';
 import { ContractError, RefusedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';

@@ -1,5 +1,5 @@
-import { Priority } from '../api/client.js';
 import { type Page, pagesOf } from '../api/paging.js';
+import { Priority } from '../api/request.js';
 import type { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { requestFor } from '../contract/resources.js';

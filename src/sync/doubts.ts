@@ -1,6 +1,6 @@
-import { Priority } from '../api/client.js';
 import { identityOf, mayHaveMore } from '../api/page.js';
 import { type Page, pagesOf } from '../api/paging.js';
+import { Priority } from '../api/request.js';
 import { isAboutOneRequest, messageOf } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { counted } from '../base/units.js';

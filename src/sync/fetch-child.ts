@@ -1,5 +1,4 @@
-import { Priority } from '../api/client.js';
-import { InvalidIdError } from '../api/request.js';
+import { InvalidIdError, Priority } from '../api/request.js';
 import { arrivalNow } from '../base/clock.js';
 import {
   AnswerTooLargeError,

@@ -1,5 +1,5 @@
-import { Priority } from '../api/client.js';
 import { identityOf } from '../api/page.js';
+import { Priority } from '../api/request.js';
 import { RejectedError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { type Child, type ChildOf, requestFor } from '../contract/resources.js';

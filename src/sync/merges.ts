@@ -1,4 +1,4 @@
-import { Priority } from '../api/client.js';
+import { Priority } from '../api/request.js';
 import { type Arrival, arrivalNow } from '../base/clock.js';
 import { isAboutOneRequest, OtherEntityError } from '../base/errors.js';
 import { pool } from '../base/pool.js';

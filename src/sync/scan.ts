@@ -1,7 +1,7 @@
 import type { Answer } from '../api/attempt.js';
-import { Priority } from '../api/client.js';
 import { sentText } from '../api/json-text.js';
 import { pagesOf } from '../api/paging.js';
+import { Priority } from '../api/request.js';
 import { AnswerTooLargeError } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { counted } from '../base/units.js';

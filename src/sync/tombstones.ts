@@ -1,4 +1,4 @@
-import { Priority } from '../api/client.js';
+import { Priority } from '../api/request.js';
 import { type Arrival, arrivalNow, iso } from '../base/clock.js';
 import { isAboutOneRequest, OtherEntityError, RejectedError } from '../base/errors.js';
 import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { RestoreReport } from '../../src/app/restore.js';
+import type { RestoreReport } from '../../src/commands/restore.js';
 import { priorities } from '../../src/contract/topics.js';
 import type { Change } from '../../src/push/change.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';

@@ -13,7 +13,7 @@ import { changeable, other, queueOf } from '../support/pushing.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/changes.js'));
+void (() => import('../../src/commands/changes.js'));
 
 const { sandbox, pulling } = await townOfFile({ sizes: { topics: 60 } });
 /** Topics that the generated organization happens to merge or supersede later have no place here. */

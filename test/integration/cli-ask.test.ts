@@ -13,8 +13,8 @@ import { closeTerminals, Terminal } from '../support/terminal.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sql.js'));
-void (() => import('../../src/cli/commands/export.js'));
+void (() => import('../../src/commands/sql.js'));
+void (() => import('../../src/commands/export.js'));
 
 const { pulling } = await townOfFile();
 /** What only reads needs no key. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Explanation } from '../../src/app/explain.js';
+import type { Explanation } from '../../src/commands/explain.js';
 import { openWarehouse } from '../../src/load/open.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { townOfFile } from '../support/pulling.js';
@@ -9,7 +9,7 @@ import { changeable } from '../support/pushing.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/explain.js'));
+void (() => import('../../src/commands/explain.js'));
 
 const { sandbox, pulling } = await townOfFile();
 const [gone, renamed] = changeable(sandbox) as [StoredTopic, StoredTopic];

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import type { PersonFile, PersonReport } from '../../src/app/export-person.js';
-import type { ForgetReport } from '../../src/app/forget.js';
 import { Journal } from '../../src/base/journal.js';
+import type { PersonFile, PersonReport } from '../../src/commands/export.js';
+import type { ForgetReport } from '../../src/commands/forget.js';
 import { busiestPerson, stringsOfPerson } from '../support/personal-strings.js';
 import { town, townOfFile } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { ForgetReport } from '../../src/app/forget.js';
+import type { ForgetReport } from '../../src/commands/forget.js';
 import { killedAt } from '../support/killed-at.js';
 import {
   busiestPerson,
@@ -13,7 +13,7 @@ import {
 import { Pulling, townOfFile } from '../support/pulling.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/forget.js'));
+void (() => import('../../src/commands/forget.js'));
 
 const { sandbox } = await townOfFile({
   holds: 'nothing',

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { StatusReport } from '../../src/app/status.js';
+import type { StatusReport } from '../../src/commands/status.js';
 import { town, townOfFile } from '../support/pulling.js';
 import { read, serve, terminate, until } from '../support/serving.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/status.js'));
+void (() => import('../../src/commands/status.js'));
 
 const { sandbox, pulling } = await townOfFile({ sizes: town, signedUrls: true });
 

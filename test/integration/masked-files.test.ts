@@ -10,7 +10,7 @@ import { townOfFile } from '../support/pulling.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/recovery.js'));
+void (() => import('../../src/commands/rebuild.js'));
 void (() => import('../../src/privacy/masked-file.js'));
 
 const { pulling } = await townOfFile();

@@ -10,7 +10,7 @@ import { start } from '../support/signalhouse.js';
 import { closeTerminals, Terminal } from '../support/terminal.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/changes-merge-people.js'));
+void (() => import('../../src/commands/changes-merge-people.js'));
 
 let sandbox: Sandbox;
 let pulling: Pulling;

@@ -11,7 +11,7 @@ import { type Running, signalhouse, start } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/status.js'));
+void (() => import('../../src/commands/status.js'));
 
 /** Three organizations in one file: `fine`, `refused` with a key that nobody knows, and `down`, whose API answers nothing but 503. */
 class Fleet {

@@ -187,6 +187,25 @@ it('what was merged, taken apart and listed again is not merged when it leaves t
   expect(await messages()).toEqual([1]);
 });
 
+it('what was listed again after its merge had been read is not merged when it is deleted, whichever history names the merge', async () => {
+  const merge = { id: 'm', mergedAt: '2026-01-01T00:00:00Z', user: null };
+  const none = { history: [], actions: [], mergedInto: null, merges: [], totalCount: 0 };
+  await start({
+    topics: [plainTopic(1), plainTopic(2)],
+    histories: { [t2]: { ...none, merges: [{ ...merge, sourceTopics: [{ id: t1, title: 'Topic 1' }] }] } },
+  });
+  await pulling.sync();
+  api.topics = [plainTopic(1, { title: 'Back' }), plainTopic(2)];
+  await pulling.sync();
+  api.topics = [plainTopic(2)];
+  api.histories[t1] = { ...none, mergedInto: { ...merge, targetTopic: { id: t2, title: 'Topic 2' } } };
+  expect((await pulling.sync()).code).toBe(0);
+  const rows = await pulling.rows(
+    'SELECT deleted_reason, merged_into_id FROM topics WHERE deleted_at IS NOT NULL',
+  );
+  expect(rows).toEqual([{ deleted_reason: 'not_found', merged_into_id: null }]);
+});
+
 it('a topic whose updatedAt is ahead of its answer is read, and shows what changes', async () => {
   const ahead = [120_000, 70 * 365 * 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
   const past = '2026-10-01T08:00:00.000Z';

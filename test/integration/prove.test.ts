@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Proving } from '../../src/app/prove.js';
+import type { Proving } from '../../src/commands/doctor.js';
 import { mutantOf, mutants } from '../support/api-mutants.js';
 import { placesOf, stringsOfCompany, stringsOfPerson } from '../support/personal-strings.js';
 import { read } from '../support/published.js';
@@ -11,7 +11,7 @@ import type { Ran } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/doctor.js'));
+void (() => import('../../src/commands/doctor.js'));
 
 const { sandbox } = await townOfFile({
   holds: 'nothing',

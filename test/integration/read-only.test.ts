@@ -8,8 +8,8 @@ import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sql.js'));
-void (() => import('../../src/cli/commands/mcp.js'));
+void (() => import('../../src/commands/sql.js'));
+void (() => import('../../src/commands/mcp.js'));
 
 const { pulling } = await townOfFile();
 const file = join(pulling.dataDir, 'signals.duckdb');

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { flagsOf, isGroup } from '../../src/cli/command.js';
-import { commandGroups, commands } from '../../src/cli/commands/index.js';
+import { flagsOf } from '../../src/cli/flags.js';
+import { isGroup } from '../../src/commands/command.js';
+import { commandGroups, commands } from '../../src/commands/index.js';
 import { variables } from '../../src/config/load.js';
 import { secretVariables } from '../../src/config/secrets.js';
 import { signalhouse } from '../support/signalhouse.js';
@@ -32,7 +33,7 @@ describe('the README', () => {
     for (const [flag] of call.replace(/"[^"]*"/g, '').matchAll(/--[a-z-]+/g)) expect(help).toContain(flag);
   });
 
-  it('has a row for every command in its group, with flags that it has', () => {
+  it('has a row for every command in its group, with flags that it has', async () => {
     const listed = [...readme.matchAll(/^\| (?:\*\*(\w+)\*\*|`([a-z]+)`) \| .*\|$/gm)];
     expect(listed.map(([, heading, name]) => heading ?? name)).toEqual(
       commandGroups.flatMap(({ heading, commands }) => [heading, ...commands.map(({ name }) => name)]),
@@ -41,7 +42,7 @@ describe('the README', () => {
     for (const [, name, text = ''] of rows) {
       const entry = commands.find((command) => command.name === name);
       const own = entry && isGroup(entry) ? entry.commands : entry ? [entry] : [];
-      const options = own.flatMap(flagsOf);
+      const options = (await Promise.all(own.map((one) => one.load()))).flatMap(flagsOf);
       for (const [, flag] of text.matchAll(/`--([a-z-]+)/g))
         expect([name, options]).toEqual([name, expect.arrayContaining([flag])]);
     }

@@ -2,14 +2,14 @@ import { cpSync, existsSync, readdirSync, statSync, truncateSync } from 'node:fs
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, test } from 'vitest';
-import type { RebuildCheckReport } from '../../src/app/rebuild.js';
+import type { RebuildCheckReport } from '../../src/commands/rebuild.js';
 import { Pulling, runOn, townOfFile } from '../support/pulling.js';
 import { until } from '../support/serving.js';
 import type { Ran } from '../support/signalhouse.js';
 import { canMount, SmallDisk } from '../support/small-disk.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/recovery.js'));
+void (() => import('../../src/commands/rebuild.js'));
 void (() => import('../../src/read/rebuild-check.js'));
 
 const { sandbox, pulling } = await townOfFile();

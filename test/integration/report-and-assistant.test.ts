@@ -17,8 +17,8 @@ import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/report.js'));
-void (() => import('../../src/cli/commands/mcp.js'));
+void (() => import('../../src/commands/report.js'));
+void (() => import('../../src/commands/mcp.js'));
 
 // In these weeks some topics grow, and a company falls silent.
 const { pulling } = await townOfFile({ sizes: { weeks: 16 } });

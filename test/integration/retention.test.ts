@@ -4,7 +4,7 @@ import { read } from '../support/published.js';
 import { Pulling, townOfFile } from '../support/pulling.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/runs.js'));
+void (() => import('../../src/commands/sync.js'));
 
 const { sandbox } = await townOfFile({ holds: 'nothing', sizes: { weeks: 60 } });
 

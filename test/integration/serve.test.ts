@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { StatusReport } from '../../src/app/status.js';
+import type { StatusReport } from '../../src/commands/status.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
 import { Pulling, startTown, townOfFile } from '../support/pulling.js';
 import { read, serve, statusOf, terminate, until } from '../support/serving.js';

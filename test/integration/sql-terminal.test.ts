@@ -9,7 +9,7 @@ import { closeTerminals, Terminal } from '../support/terminal.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sql.js'));
+void (() => import('../../src/commands/sql.js'));
 
 const { pulling } = await townOfFile();
 afterEach(closeTerminals);

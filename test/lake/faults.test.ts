@@ -9,7 +9,7 @@ import { obstacle, TestLake } from './support/lake.js';
 import { type Organization, organization, Worker } from './support/worker.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/lake.js'));
+void (() => import('../../src/commands/lake.js'));
 
 describe('a lake', () => {
   const missing = obstacle();

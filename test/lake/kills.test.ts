@@ -5,7 +5,7 @@ import { obstacle, TestLake } from './support/lake.js';
 import { organization, Worker } from './support/worker.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/lake.js'));
+void (() => import('../../src/commands/lake.js'));
 
 /** More by hand. */
 const kills = Number(process.env.LAKE_KILLS ?? 2);

@@ -3,7 +3,7 @@ import { obstacle, TestLake } from './support/lake.js';
 import { organization, Worker } from './support/worker.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/lake.js'));
+void (() => import('../../src/commands/lake.js'));
 
 it.skipIf(obstacle())(
   'publications of four organizations, and two of one, at once: every table is exact',

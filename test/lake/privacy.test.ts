@@ -10,7 +10,7 @@ import { Pulling, startTown } from '../support/pulling.js';
 import { obstacle, type Rows, TestLake } from './support/lake.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/forget.js'));
+void (() => import('../../src/commands/forget.js'));
 
 /** A town, a worker of it that publishes to a lake, and the names of its tables and views there. */
 async function townWithLake() {

@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { LakeDropped, LakeReport, LakeStatus } from '../../src/app/lake.js';
+import type { LakeStatus } from '../../src/lake/publications.js';
+import type { LakeReport } from '../../src/lake/publish.js';
+import type { LakeDropped } from '../../src/lake/remove.js';
 import { namespaceOf } from '../../src/lake/settings.js';
 import { obstacle, TestLake } from './support/lake.js';
 import { type Organization, organization, Worker } from './support/worker.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/lake.js'));
+void (() => import('../../src/commands/lake.js'));
 
 describe('a lake', () => {
   const missing = obstacle();

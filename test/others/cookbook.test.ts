@@ -7,7 +7,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { withSandboxData } from '../../scripts/docs-cookbook.mjs';
-import { recipesIn } from '../../src/assistant/server.js';
+import { recipesIn } from '../../src/commands/mcp.js';
 import { runInProcess } from '../support/in-process.js';
 import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
@@ -15,8 +15,8 @@ import { testFolder } from '../support/test-folders.js';
 // The queries of the cookbook in the programs that analysts use, on one warehouse: all give the answers of our own `sql`.
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/sql.js'));
-void (() => import('../../src/cli/commands/mcp.js'));
+void (() => import('../../src/commands/sql.js'));
+void (() => import('../../src/commands/mcp.js'));
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const tools = join(root, 'test/others/other-tools');

@@ -37,6 +37,8 @@ const notShown = [
   'topic_people.title',
   'topic_people.is_vip',
   'topics.successor_topic_title',
+  // An answer may leave an employee out.
+  'company_employees.name',
 ];
 
 /**

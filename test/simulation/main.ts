@@ -40,7 +40,7 @@ const [{ Failed }, { Program }, { Simulation }, { run }, { commandGroups: comman
   import('./program.js'),
   import('./simulation.js'),
   import('../../src/cli/run.js'),
-  import('../../src/cli/commands/index.js'),
+  import('../../src/commands/index.js'),
 ]);
 // The commands under simulation listen for signals, too.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(1));

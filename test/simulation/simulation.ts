@@ -399,7 +399,9 @@ export class Simulation {
         return;
       case 'dropSheet': {
         mkdirSync(join(this.dataDir, 'inbox'), { recursive: true });
-        this.#sheet('topic', of, other, join(this.dataDir, 'inbox'));
+        this.#contents.add(
+          readFileSync(this.#sheet('topic', of, other, join(this.dataDir, 'inbox')).file, 'utf8'),
+        );
         return;
       }
       case 'colleagueAgainst': {

@@ -57,8 +57,11 @@ export async function runInProcess(
 }
 
 async function load(): Promise<Program> {
-  const of = (path: string) => import(fileURLToPath(new URL(`../../dist/cli/${path}`, import.meta.url)));
-  const [{ run }, { commandGroups: commands }] = await Promise.all([of('run.js'), of('commands/index.js')]);
+  const of = (path: string) => import(fileURLToPath(new URL(`../../dist/${path}`, import.meta.url)));
+  const [{ run }, { commandGroups: commands }] = await Promise.all([
+    of('cli/run.js'),
+    of('commands/index.js'),
+  ]);
   return { run, commands };
 }
 

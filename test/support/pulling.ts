@@ -16,7 +16,7 @@ import { type Ran, type Running, signalhouse, start } from './signalhouse.js';
 import { testFolder } from './test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/runs.js'));
+void (() => import('../../src/commands/sync.js'));
 
 /** An organization that has several of everything, merged and gone ones included. */
 export const town: Partial<WorldSizes> = {

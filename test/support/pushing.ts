@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SyncPushReport } from '../../src/app/runs.js';
 import { systemClock } from '../../src/base/clock.js';
+import type { SyncPushReport } from '../../src/commands/sync.js';
 import { openWarehouse } from '../../src/load/open.js';
 import type { Change } from '../../src/push/change.js';
 import type { Values } from '../../src/push/fields.js';
@@ -14,7 +14,7 @@ import type { Pulling } from './pulling.js';
 import type { Ran } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/runs.js'));
+void (() => import('../../src/commands/sync.js'));
 
 /** The drop folder of a data directory. */
 export class DropFolder {

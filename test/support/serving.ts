@@ -3,7 +3,7 @@ import type { Pulling } from './pulling.js';
 import { printed, type Running } from './signalhouse.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
-void (() => import('../../src/cli/commands/serve.js'));
+void (() => import('../../src/commands/serve/serve.js'));
 
 export interface Served {
   readonly running: Running;

@@ -2,7 +2,7 @@
 // commands that need a process of their own. Everything else is as in dist/main.js.
 const of = (/** @type {string} */ path) => import(new URL(`../../dist/${path}`, import.meta.url).href);
 const [{ shapeHeap }, { run }, { commandGroups }] = await Promise.all(
-  ['base/heap.js', 'cli/run.js', 'cli/commands/index.js'].map(of),
+  ['base/heap.js', 'cli/run.js', 'commands/index.js'].map(of),
 );
 shapeHeap();
 process.umask(0o077);

@@ -7,8 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import { manifestsOf } from '../../deploy/kubernetes/organizations/generate.mjs';
 import { problemText, type UsageError } from '../../src/base/errors.js';
-import { flagsOf, isGroup } from '../../src/cli/command.js';
-import { commands } from '../../src/cli/commands/index.js';
+import { flagsOf } from '../../src/cli/flags.js';
+import { isGroup } from '../../src/commands/command.js';
+import { commands } from '../../src/commands/index.js';
 import { loadConfigWithCredentials, loadServeConfig } from '../../src/config/load.js';
 import { organizationsProblems } from '../../src/config/organizations.js';
 import { settings } from '../../src/config/schema.js';
@@ -57,11 +58,11 @@ const commandLines: string[] = [
   ...services.map((service) => /^ExecStart=\/usr\/local\/bin\/signalhouse (.*)$/m.exec(service)?.[1] ?? ''),
 ];
 
-it.each(commandLines)('signalhouse %s is a command that there is, with its flags', (line) => {
+it.each(commandLines)('signalhouse %s is a command that there is, with its flags', async (line) => {
   const [name, ...args] = line.split(' ');
   const command = commands.find((one) => one.name === name);
   expect(command?.name).toBe(name);
-  const options = command && !isGroup(command) ? flagsOf(command) : [];
+  const options = command && !isGroup(command) ? flagsOf(await command.load()) : [];
   const flags = args.filter((one) => one.startsWith('--') && one !== '--organization');
   for (const flag of flags) expect(options).toContain(flag.slice(2));
 });

@@ -1,12 +1,12 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { type REPLServer, Recoverable, start } from 'node:repl';
-import type { SqlSession } from '../../app/sql-session.js';
 import { makeFolder } from '../../base/atomic-file.js';
 import { splitSql } from '../../base/sql-text.js';
 import { ago, counted, moment } from '../../base/units.js';
+import type { SqlSession } from '../../read/sql-session.js';
+import { errorText, reported } from '../failure.js';
 import { print, tableWidth } from '../output.js';
-import { errorText, reported } from '../run.js';
 import { type AnswerFormat, isForPeople, printAnswer } from '../text/answer.js';
 import { relationDescription, relationList } from '../text/relations.js';
 import { completions } from './completion.js';

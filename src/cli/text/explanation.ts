@@ -1,8 +1,8 @@
-import type { Explanation, TimelineEvent } from '../../app/explain.js';
 import { cut, oneLine } from '../../base/display-width.js';
 import { leftDue } from '../../base/facts.js';
 import type { Json } from '../../base/json.js';
 import { ago, count, counted, duration, moment } from '../../base/units.js';
+import type { Explanation, TimelineEvent } from '../../commands/explain.js';
 import type { DueCode, ExplainedChild } from '../../sync/why.js';
 import { decisionCommands, decisionHeading } from '../../view/changes.js';
 import { type Fact, list, pairs, sections, some, table, wide } from '../../view/text.js';

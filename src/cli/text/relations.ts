@@ -1,5 +1,5 @@
-import type { DescribedRelation, ListedRelation } from '../../app/sql-session.js';
 import { cut, widthOf } from '../../base/display-width.js';
+import type { DescribedRelation, ListedRelation } from '../../read/sql-session.js';
 import { pad, printable, rowLines, wrap } from '../../view/text.js';
 
 const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;

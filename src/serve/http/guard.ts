@@ -11,6 +11,7 @@ import {
   UsageError,
 } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
+import type { Person } from '../page/page.js';
 
 /** The body of every error, always JSON. */
 export interface ErrorBody {
@@ -171,6 +172,23 @@ export function hostGuard(
 /** Browsers resolve every name under `.localhost` to the machine that they run on. */
 function isLocalName(name: string): boolean {
   return isLoopback(name) || name.toLowerCase().endsWith('.localhost');
+}
+
+/** Who asks. Throws HttpError where nobody has logged in. */
+export function personOf({ person }: FastifyRequest): Person {
+  if (!person) throw new HttpError(403, 'forbidden', 'This needs a login: add serve.users.');
+  return person;
+}
+
+/** Who may change something. Throws HttpError for those who only read. */
+export function writerOf(request: FastifyRequest): Person {
+  const person = personOf(request);
+  if (person.role === 'write') return person;
+  throw new HttpError(
+    403,
+    'forbidden',
+    'You may look and download, but not change anything. Ask the people who run Signalhouse.',
+  );
 }
 
 /** Requires the token. Both sides are hashed, so that the comparison takes the same time for every input. */

@@ -10,7 +10,7 @@ import {
   sheetPage,
   sheetsPage,
 } from '../page/sheets.js';
-import { answerTo, HttpError, sendPage } from './guard.js';
+import { answerTo, HttpError, personOf, sendPage, writerOf } from './guard.js';
 import { field, fields } from './login.js';
 
 export interface SheetFile {
@@ -124,23 +124,6 @@ export function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): Fasti
     )
     .type('application/octet-stream')
     .send(bytes);
-}
-
-/** Who asks. Throws HttpError where nobody has logged in. */
-export function personOf({ person }: FastifyRequest): Person {
-  if (!person) throw new HttpError(403, 'forbidden', 'This needs a login: add serve.users.');
-  return person;
-}
-
-/** Who may change something. Throws HttpError for those who only read. */
-export function writerOf(request: FastifyRequest): Person {
-  const person = personOf(request);
-  if (person.role === 'write') return person;
-  throw new HttpError(
-    403,
-    'forbidden',
-    'You may look and download, but not change anything. Ask the people who run Signalhouse.',
-  );
 }
 
 /** What went wrong, for the person who asked. */

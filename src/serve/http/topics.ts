@@ -17,9 +17,9 @@ import {
   topicFilterOf,
   topicsPage,
 } from '../page/topics.js';
-import { answerTo, HttpError, sendPage } from './guard.js';
+import { answerTo, HttpError, personOf, sendPage, writerOf } from './guard.js';
 import { field, fields, formOf } from './login.js';
-import { personOf, problemOf, type SheetFile, sendFile, writerOf } from './sheets.js';
+import { problemOf, type SheetFile, sendFile } from './sheets.js';
 
 /** A field as somebody edited it, in the text of a form. */
 export interface PageEdit {

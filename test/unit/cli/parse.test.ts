@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { UsageError } from '../../../src/base/errors.js';
-import { type Command, flagsOf as flagNames, isGroup, readFlags } from '../../../src/cli/command.js';
-import { commandGroups, commands } from '../../../src/cli/commands/index.js';
+import { flagsOf as flagNames, readFlags } from '../../../src/cli/flags.js';
 import { parse } from '../../../src/cli/parse.js';
+import { type Command, isGroup } from '../../../src/commands/command.js';
+import { commandGroups, commands } from '../../../src/commands/index.js';
 
 const read = (...argv: string[]) => parse(argv, commandGroups, '1.2.3');
 
@@ -27,10 +28,14 @@ async function refusal(...argv: string[]): Promise<UsageError> {
 
 /** Every command by the words that call it. */
 const all: Record<string, Command> = Object.fromEntries(
-  commands.flatMap((entry) =>
-    isGroup(entry)
-      ? entry.commands.map((command) => [`${entry.name} ${command.name}`, command])
-      : [[entry.name, entry]],
+  await Promise.all(
+    commands
+      .flatMap((entry) =>
+        isGroup(entry)
+          ? entry.commands.map((one) => [`${entry.name} ${one.name}`, one] as const)
+          : [[entry.name, entry] as const],
+      )
+      .map(async ([name, one]) => [name, await one.load()] as const),
   ),
 );
 const names = Object.keys(all);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryProblem } from '../../../src/app/setup.js';
-import { autoLimit, bytesOf } from '../../../src/store/memory.js';
+import { autoLimit, bytesOf, memoryProblem } from '../../../src/store/memory.js';
 
 test('1 GiB is enough, as a container has it and as a machine shows it; less is refused as a wrong configuration', () => {
   const gib = 1024 ** 3;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type StatusReport, statusOf } from '../../../../src/app/status.js';
+import { type StatusReport, shownStatus } from '../../../../src/commands/status.js';
 import type { ScanReport, SyncReport } from '../../../../src/sync/report.js';
 import { syncView } from '../../../../src/view/run.js';
 import { viewText } from '../../../../src/view/text.js';
@@ -114,7 +114,7 @@ describe('the summary of a run', () => {
   });
 });
 
-const statusSummary = (one: StatusReport, now: number) => viewText(statusOf(one, now), now);
+const statusSummary = (one: StatusReport, now: number) => viewText(shownStatus(one, now), now);
 
 describe('the summary of the status', () => {
   const now = Date.parse('2026-11-20T12:00:00Z');

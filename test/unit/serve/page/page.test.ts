@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { isWell } from '../../../../src/app/status.js';
 import type { Facts } from '../../../../src/base/facts.js';
 import type { Json } from '../../../../src/base/json.js';
+import { isWell } from '../../../../src/commands/status.js';
 import { organizationLine } from '../../../../src/serve/page/organizations.js';
 import { type PageContent, runPage, runsPage, statusPage } from '../../../../src/serve/page/page.js';
 import {
