@@ -1,4 +1,4 @@
-import { counted, valueText } from '../base/units.js';
+import { counted, moment, valueText } from '../base/units.js';
 import type { Change, Status } from '../push/change.js';
 import type { Decision } from '../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../push/facts.js';
@@ -80,9 +80,8 @@ function notesOf(change: TitledChange): string[] {
 
 /** What a change replaced that nobody had seen. */
 export function replacedText({ field, value, name, at }: TitledChange['replaced'][number]): string {
-  const who = name === null ? '' : ` by ${name}`;
-  const when = at === null ? '' : ` on ${at.slice(0, 16).replace('T', ' ')}Z`;
-  return `it replaced ${field} ${valueText(value)}, set${who}${when} after the change was made`;
+  const when = at === null ? '' : ` on ${moment(at)}`;
+  return `it replaced ${field} ${valueText(value)}, which ${name ?? 'another person'} set${when}, after it was read`;
 }
 
 export const decisionHeading = 'Conflicts: overwrite what the API has, or keep it';
