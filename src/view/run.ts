@@ -68,7 +68,6 @@ function outcomeText(
   return { done: 'done', incomplete: `done, but ${incomplete}`, failed: 'FAILED' }[outcome];
 }
 
-/** A row of ops.runs is written before the publication, and does not know it. */
 function publishedFact({ published }: Pick<SyncReport, 'published'>, nothing: string): Fact {
   return ['published', published ? `${published.path} (${bytes(published.bytes)})` : nothing];
 }
@@ -221,7 +220,9 @@ export function planView(report: Planned): View {
 /** What ops.runs keeps of a run, as this version of the program stored it: its facts, and the sections below them. */
 export function storedRunView(command: string, summary: Json): { facts: readonly Fact[]; sections: View } {
   const [head, ...sections] = storedView(command, summary);
-  return { facts: head?.blocks.flatMap((block) => ('facts' in block ? block.facts : [])) ?? [], sections };
+  const facts = head?.blocks.flatMap((block) => ('facts' in block ? block.facts : [])) ?? [];
+  // The row is stored before the publication, and does not know it.
+  return { facts: facts.filter(([name]) => name !== 'published'), sections };
 }
 
 function storedView(command: string, summary: Json): View {
