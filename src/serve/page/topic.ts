@@ -434,7 +434,7 @@ function companyState({ company, money }: CompanyDetails, editing: Editing): Htm
       ? html`<p class="problem">It is part of <a href="${frame.link(`/companies/${encodeURIComponent(nextId)}`)}">${nextName ?? nextId}</a> now.</p>`
       : deletedAt &&
         html`<p class="problem">The API no longer has it: deleted ${frame.times.at(deletedAt)}.</p>`;
-  const vip = drafted('is_vip')?.to ?? (isVip ? 'TRUE' : 'FALSE');
+  const vip = drafted('is_vip')?.to ?? (isVip ? 'yes' : 'no');
   const answers = [['true', 'yes'] as const, ['false', 'no'] as const];
   const edit =
     token === null || gone !== null
@@ -443,7 +443,7 @@ function companyState({ company, money }: CompanyDetails, editing: Editing): Htm
           draftPath(frame, `/companies/${encodeURIComponent(id)}`),
           token,
           html`${hidden('company', id)}${hidden('seen_name', name ?? '')}${hidden('seen_is_vip', String(isVip))}
-<label>Name <input name="name" value="${drafted('name')?.to ?? name ?? ''}" maxlength="500"></label>${menu('is_vip', 'VIP', answers, vip.toLowerCase())}${button('save', 'Save to the draft')}`,
+<label>Name <input name="name" value="${drafted('name')?.to ?? name ?? ''}" maxlength="500"></label>${menu('is_vip', 'VIP', answers, String(vip === 'yes'))}${button('save', 'Save to the draft')}`,
           { id: 'edit-company', look: 'fields' },
         );
   return section('state', 'Company', gone, marksOf(id, editing), facts, edit);

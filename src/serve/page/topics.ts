@@ -224,7 +224,7 @@ export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Htm
   const mine = drafts.own.filter(({ entityId, field }) => entityId === id && field === 'archived');
   const others = drafts.others.filter(({ entityId }) => entityId === id);
   const marks = [
-    ...mine.map(({ to }) => badge('warn', to === 'TRUE' ? 'will be archived' : 'will be brought back')),
+    ...mine.map(({ to }) => badge('warn', to === 'yes' ? 'will be archived' : 'will be brought back')),
     ...others.map(({ by, field, to }) => badge('quiet', `${by} drafts ${plainWord(field)} ${plainWord(to)}`)),
     ...(waiting.get(id) ?? []).map((text) => badge('busy', text)),
   ];
