@@ -113,7 +113,6 @@ export interface Mark {
   readonly size: number;
   readonly tone: string;
   readonly title: string;
-  readonly href?: string | null;
 }
 
 /**
@@ -124,12 +123,11 @@ export function marks(label: string, all: readonly Mark[], slots: number, line: 
   const [width, height] = [720, 120];
   const step = width / Math.max(1, slots);
   const first = slots - all.length;
-  const shapes = all.map(({ size, tone, title, href }, index) => {
+  const shapes = all.map(({ size, tone, title }, index) => {
     if (size <= 0) return null;
     const tall = Math.max(2, size * height);
     const x = (first + index) * step + step * 0.12;
-    const shape = html`<g><title>${title}</title><rect fill="var(--${tone}-fill)" x="${fixed(x)}" width="${fixed(step * 0.76)}" y="${fixed(height - tall)}" height="${fixed(tall)}"/></g>`;
-    return href ? html`<a href="${href}" tabindex="-1">${shape}</a>` : shape;
+    return html`<g><title>${title}</title><rect fill="var(--${tone}-fill)" x="${fixed(x)}" width="${fixed(step * 0.76)}" y="${fixed(height - tall)}" height="${fixed(tall)}"/></g>`;
   });
   const level = (y: number, look: Html) =>
     html`<line x1="0" y1="${fixed(y)}" x2="${width}" y2="${fixed(y)}" ${look}/>`;

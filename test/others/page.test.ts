@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.js';
 import type { Facts } from '../../src/base/facts.js';
 import { type RunningServer, startServer } from '../../src/serve/http/server.js';
 import type { ScheduleView } from '../../src/serve/schedule/record.js';
-import { faint, keepPicture, launchChromium, noChromium, tooWide } from '../support/chromium.js';
+import { axeFindings, keepPicture, launchChromium, noChromium, tooWide } from '../support/chromium.js';
 import {
   noFacts,
   now,
@@ -85,7 +85,7 @@ describe('the status page in a browser', () => {
     await page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))");
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 });
-      expect(await page.evaluate(faint)).toEqual([]);
+      expect(await axeFindings(page)).toEqual([]);
       expect(await page.evaluate(tooWide)).toEqual([]);
       await keepPicture(page, `${name}-${colorScheme}-${width}`);
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { reportPage } from '../../src/report/page.js';
-import { faint, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
+import { axeFindings, keepPicture, launchChromium, noChromium } from '../support/chromium.js';
 import { testFolder } from '../support/test-folders.js';
 import { someReport } from '../unit/report/some-report.js';
 
@@ -46,7 +46,7 @@ it.each([
   expect(shown).toHaveLength(11);
   for (const { textSize } of shown) expect(textSize).toBeGreaterThanOrEqual(11);
   await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true })");
-  expect(await page.evaluate(faint)).toEqual([]);
+  expect(await axeFindings(page)).toEqual([]);
   await keepPicture(page, `report-${colorScheme}-${width}`);
   expect(complaints).toEqual([]);
   await page.context().close();

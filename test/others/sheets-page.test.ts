@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { readSheet } from '../../src/sheet/read.js';
 import { writeGrid } from '../../src/sheet/write.js';
 import { Browsing, logIn } from '../support/browsing.js';
-import { faint, keepPicture, tooWide } from '../support/chromium.js';
+import { axeFindings, keepPicture, tooWide } from '../support/chromium.js';
 import { password } from '../support/visiting.js';
 
 const browsing = Browsing.ofFile();
@@ -23,7 +23,7 @@ async function open(options: BrowserContextOptions = {}) {
   return { page, complaints };
 }
 
-/** What a page looks like on a desktop and a phone, light and dark: nothing is faint, and nothing wider than the screen. */
+/** What a page looks like on a desktop and a phone, light and dark: axe finds nothing, and nothing is wider than the screen. */
 async function look(page: Page, name: string): Promise<void> {
   for (const [colorScheme, width] of [
     ['light', 1280],
@@ -33,7 +33,7 @@ async function look(page: Page, name: string): Promise<void> {
   ] as const) {
     await page.emulateMedia({ colorScheme });
     await page.setViewportSize({ width, height: 900 });
-    expect(await page.evaluate(faint)).toEqual([]);
+    expect(await axeFindings(page)).toEqual([]);
     expect(await page.evaluate(tooWide)).toEqual([]);
     await keepPicture(page, `sheets-${name}-${colorScheme}-${width}`);
   }

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Random } from '../../src/sandbox/world/random.js';
 import { type Agreed, Browsing, beforeNow, shownChanges, untruths } from '../support/browsing.js';
-import { faint, keepPicture, tooWide } from '../support/chromium.js';
+import { axeFindings, keepPicture, tooWide } from '../support/chromium.js';
 import { serve } from '../support/serving.js';
 
 /** The page where people work with topics: by mouse and by keyboard, by two people beside a colleague in the API, through kills. */
@@ -185,19 +185,19 @@ it.for([
   await page.locator('#draft').waitFor();
   const topic = await page.locator('a.topic').first().getAttribute('href');
   const company = await page.locator('a[href^="/companies/"]').first().getAttribute('href');
-  for (const [at, path] of ['/topics', topic, `${topic}/told`, company].entries()) {
-    await page.goto(browsing.served.url + path);
-    expect(await page.evaluate(faint)).toEqual([]);
+  const look = async (name: string) => {
+    expect(await axeFindings(page)).toEqual([]);
     expect(await page.evaluate(tooWide)).toEqual([]);
-    // Each control has a name that is read aloud.
-    const unnamed = `[...document.querySelectorAll('select, textarea, input:not([type="hidden"]), button, a')]
-      .filter((one) => !(one.labels?.length || one.getAttribute('aria-label') || one.textContent.trim()))
-      .map((one) => one.outerHTML)`;
-    expect(await page.evaluate(unnamed)).toEqual([]);
-    await keepPicture(
-      page,
-      `topics-${['list', 'topic', 'told', 'company'][at]}-${colorScheme}-${width}-${zoom}`,
-    );
+    await keepPicture(page, `topics-${name}-${colorScheme}-${width}-${zoom}`);
+  };
+  const paths = { list: '/topics', topic, told: `${topic}/told`, company, missing: '/no-such-page' };
+  for (const [name, path] of Object.entries(paths)) {
+    await page.goto(browsing.served.url + path);
+    await look(name);
   }
+  await page.goto(`${browsing.served.url}/topics`);
+  await page.locator('#draft button[value="review"]').click();
+  await page.locator('#summary').waitFor();
+  await look('review');
   await page.context().close();
 });

@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
 const executablePath = [
@@ -30,28 +31,18 @@ export async function launchChromium(): Promise<Browser | undefined> {
 
 // What runs in the browser is text here: this side knows no document.
 
-/** Texts whose contrast against what is behind them is less than 4.5, as WCAG computes it. Hidden texts do not count. */
-export const faint = `(() => {
-  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
-  const luminance = (color) => {
-    const [r, g, b] = channels(color).map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    const color = getComputedStyle(element).backgroundColor;
-    return channels(color)[3] === 0 ? behind(element.parentElement) : color;
-  };
-  const own = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
-  const color = (element) => {
-    const { color, fill } = getComputedStyle(element);
-    return element.tagName === 'text' ? fill : color;
-  };
-  return [...document.body.querySelectorAll('*')].filter(own).flatMap((element) => {
-    const [a, b] = [color(element), behind(element)].map(luminance);
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    return contrast < 4.5 ? [element.outerHTML + ' ' + contrast.toFixed(2)] : [];
-  });
-})()` as unknown as () => string[];
+const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+/**
+ * What axe finds wrong with a page: contrast, names, roles, structure. Its rules leave out what is hidden, such as the text
+ * of a chart that has a label.
+ */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return page.evaluate<string[]>(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(({ html }) => id + ': ' + help + ': ' + html.slice(0, 200))))`);
+}
 
 /** What is wider than the screen. */
 export const tooWide = `[...document.body.querySelectorAll('*')].filter((element) => {

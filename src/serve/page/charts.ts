@@ -3,7 +3,6 @@ import { count, counted, duration } from '../../base/units.js';
 import { type Mark, marks } from '../../view/charts.js';
 import { type Html, html } from '../../view/html.js';
 import type { Times } from '../../view/times.js';
-import type { Look } from '../../view/view-html.js';
 import { outcomeTone, type RunLine, runMs } from './runs.js';
 
 /** The charts of the status page: each has a sentence that says the same. */
@@ -40,7 +39,7 @@ export function requestsChart({ spent, spending }: Facts, times: Times, isRunnin
 const chartedRuns = 30;
 
 /** The duration of the last runs, oldest first; null when there are no two to compare. */
-export function durationsChart(runs: readonly RunLine[], { times, link }: Look): Html | null {
+export function durationsChart(runs: readonly RunLine[], times: Times): Html | null {
   const ended = runs.flatMap((run) => {
     const ms = runMs(run);
     return ms === null || run.startedAt === null ? [] : [{ run, ms }];
@@ -50,14 +49,9 @@ export function durationsChart(runs: readonly RunLine[], { times, link }: Look):
   if (newest === undefined || shown.length < 2) return null;
   const longest = Math.max(...shown.map(({ ms }) => ms), 1);
   const bars = shown.map(({ run, ms }): Mark => {
-    const { command, job, startedAt, outcome, id } = run;
+    const { command, job, startedAt, outcome } = run;
     const title = `${job === null ? command : `${job}: ${command}`}, ${startedAt?.slice(0, 16).replace('T', ' ')}Z: ${outcome}, ${duration(ms)}`;
-    return {
-      size: ms / longest,
-      tone: outcomeTone(outcome),
-      title,
-      href: id === null ? null : link(`/runs/${encodeURIComponent(id)}`),
-    };
+    return { size: ms / longest, tone: outcomeTone(outcome), title };
   });
   const label = `Duration of the last ${counted(shown.length, 'run')}: the last took ${duration(newest.ms)}, the longest ${duration(longest)}.`;
   return html`<figure id="durations-chart">

@@ -141,7 +141,7 @@ function evidence(facts: Facts | null, runs: readonly RunLine[], times: Times): 
 export function runsPage(content: PageContent): string {
   const frame = frameOf(content, '/runs');
   const runs = allRuns(content.facts, content.schedule);
-  const chart = durationsChart(runs, frame);
+  const chart = durationsChart(runs, frame.times);
   const blocks = [...(chart ? [chart] : []), runsTable(runs)];
   const main = viewHtml([{ id: 'runs', heading: 'Duration of the last 30', blocks }], frame);
   return page(frame, { title: 'Runs', heading: 'Runs', main });

@@ -65,7 +65,7 @@ export function statusView(known: Known, look: Look, organization?: string): Vie
 
 function runs({ facts, schedule }: Known, look: Look): Section {
   const all = allRuns(facts, schedule);
-  const chart = durationsChart(all, look);
+  const chart = durationsChart(all, look.times);
   const rest = all.length - shownRuns;
   const more: Words = rest > 0 ? { path: '/runs', words: `All ${counted(all.length, 'run')}` } : null;
   return {
