@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { Random } from '../../src/sandbox/world/random.js';
@@ -8,16 +9,44 @@ import { serve } from '../support/serving.js';
 /** The page where people work with topics: by mouse and by keyboard, by two people beside a colleague in the API, through kills. */
 
 const rounds = Number(process.env.RUNS ?? 2);
-const steps = 50;
-const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
+/** What each round has at least. */
+const [minEdits, minKills] = [50, 20];
+const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
 
 // A proxy on this machine says who it is, so that nobody has to log in again after a kill.
 const browsing = Browsing.ofFile({ proxies: ['127.0.0.1'], userHeader: 'X-User' });
+
+/** The service that people use while it is killed. */
+const service = {
+  kills: 0,
+  /** Resolves when it runs again. */
+  running: Promise.resolve(),
+
+  /** Kills the service in the middle of whatever it does, and starts it again. */
+  async kill(): Promise<void> {
+    const { running } = browsing.served;
+    const again = async () => {
+      await running.ended;
+      browsing.served = await serve(browsing.pulling);
+    };
+    running.child.kill('SIGKILL');
+    this.kills += 1;
+    this.running = again();
+    await this.running;
+  },
+};
 
 /** Somebody with a browser, who works on the list. */
 class Member {
   readonly agreed: Agreed[] = [];
   readonly complaints: string[] = [];
+  /** Edits that the service has taken. */
+  edits = 0;
+  acts = 0;
+  /** The priorities that the draft must have, by topic. */
+  readonly #draft = new Map<string, string>();
+  /** The sheets whose confirmation was answered, and the titles that they must list as changes. */
+  readonly #confirmed = new Map<string, readonly string[]>();
 
   private constructor(
     readonly page: Page,
@@ -31,9 +60,24 @@ class Member {
     return new Member(await context.newPage(), random);
   }
 
+  /** Does one thing after the other. What a kill interrupts may fail. */
+  async work(topics: readonly string[], isOver: () => boolean): Promise<void> {
+    while (!isOver()) {
+      await service.running;
+      const { kills } = service;
+      this.acts += 1;
+      try {
+        await this.#act(topics);
+      } catch (error) {
+        if (service.kills === kills) throw error;
+      }
+    }
+  }
+
   /** Does one thing that the list offers. */
-  async act(topics: readonly string[]): Promise<void> {
+  async #act(topics: readonly string[]): Promise<void> {
     await this.page.goto(`${browsing.served.url}/topics?state=any`);
+    await this.#checkDraft();
     const offers = (selector: string) => this.page.locator(selector).count();
     const chosen = this.random.weighted({
       edit: 6,
@@ -43,8 +87,7 @@ class Member {
       decide: (await offers('#sent button[value="retry"]')) * 3,
       undo: await offers('#sent button[value="undo"]'),
     });
-    if (chosen === 'edit') await this.#edit(this.random.pick(topics));
-    else if (chosen === 'keys') await this.#press(this.random.pick(topics));
+    if (chosen === 'edit' || chosen === 'keys') await this.#edit(this.random.pick(topics), chosen);
     else if (chosen === 'review') await this.#confirm('#draft button[value="review"]');
     else if (chosen === 'undo') await this.#confirm('#sent button[value="undo"]');
     else if (chosen === 'overwrite') await this.page.locator('#draft button[value="overwrite"]').click();
@@ -52,41 +95,61 @@ class Member {
     await this.page.waitForLoadState();
   }
 
-  async #edit(id: string): Promise<void> {
+  async #checkDraft(): Promise<void> {
+    for (const [id, wanted] of this.#draft) {
+      const shown = await this.page.locator(`select[name="priority/${id}"]`).inputValue();
+      if (shown !== wanted)
+        this.complaints.push(`${id}: the draft took ${wanted}, and the list shows ${shown}`);
+    }
+  }
+
+  /** Sets the priority of a topic by its menu, or clicks on it and presses a key. */
+  async #edit(id: string, how: 'edit' | 'keys'): Promise<void> {
     const menu = this.page.locator(`select[name="priority/${id}"]`);
-    if ((await menu.count()) === 0) return;
-    await this.#saved(async () => {
-      await menu.selectOption(this.random.pick(priorities));
-    });
-  }
-
-  /** A topic is chosen by a click, and its priority by a key. */
-  async #press(id: string): Promise<void> {
-    const box = this.page.locator(`input[name="topic"][value="${id}"]`);
-    if ((await box.count()) === 0) return;
-    await box.click();
-    await this.#saved(() => this.page.keyboard.press(this.random.pick(['1', '2', '3', '4', '5'])));
-  }
-
-  async #saved(work: () => Promise<void>): Promise<void> {
-    const answer = this.page.waitForResponse((one) => one.url().includes('/topics/draft'), {
-      timeout: 2_000,
-    });
-    await work();
-    // The value may be the one that was there.
-    await answer.catch(() => undefined);
+    const shown = await menu.inputValue();
+    const was = this.page.locator(`select[name="priority/${id}"] + .was`);
+    const seen = (await was.count()) === 0 ? shown : (await was.innerText()).slice(4).replaceAll(' ', '_');
+    const wanted = this.random.pick(priorities.filter((one) => one !== shown));
+    const press = async () => {
+      if (how === 'edit') {
+        await menu.selectOption(wanted);
+      } else {
+        await this.page.locator(`input[name="topic"][value="${id}"]`).click();
+        await this.page.keyboard.press(String(priorities.indexOf(wanted) + 1));
+      }
+    };
+    this.#draft.delete(id);
+    const [request] = await Promise.all([
+      this.page.waitForRequest((one) => one.url().includes('/topics/draft')),
+      press(),
+    ]);
+    const status = (await request.response())?.status();
+    if (status === undefined || status >= 400) throw new Error(`an edit was answered with ${status}`);
+    this.edits += 1;
+    // What is set back to what was seen is no edit.
+    if (wanted !== seen) this.#draft.set(id, wanted);
   }
 
   /** Looks at a preview, and confirms it mostly. */
   async #confirm(button: string): Promise<void> {
     await this.page.locator(button).click();
-    await this.page.locator('#summary, #problem').first().waitFor();
+    await this.page.locator(shownPage).first().waitFor();
     const shown = await shownChanges(this.page, browsing.sandbox);
     const confirm = this.page.locator('button[value="confirm"]');
     if ((await confirm.count()) === 0 || this.random.chance(0.1)) return;
     this.agreed.push(...shown.map((one) => ({ ...one, isForced: false })));
+    if (button.startsWith('#draft')) this.#draft.clear();
+    const { pathname } = new URL(this.page.url());
     await confirm.click();
-    await this.page.locator('#summary').waitFor();
+    await this.page
+      .locator('#summary:not(:has(button[value="confirm"])), #main-frame-error')
+      .first()
+      .waitFor();
+    if ((await this.page.locator('#summary').count()) > 0)
+      this.#confirmed.set(
+        pathname,
+        shown.map(({ title }) => title),
+      );
   }
 
   async #decide(): Promise<void> {
@@ -94,40 +157,65 @@ class Member {
     this.agreed.push(...shown.map((one) => ({ ...one, isForced: true })));
     await this.page.locator('#sent button[value="retry"]').click();
   }
+
+  /** What was confirmed, and is not among the changes of its sheet. */
+  async lost(): Promise<string[]> {
+    const found: string[] = [];
+    for (const [path, titles] of this.#confirmed) {
+      await this.page.goto(browsing.served.url + path);
+      const told = await this.page.locator('#changes-table').innerText();
+      found.push(...titles.filter((title) => !told.includes(title)).map((title) => `${path} lost ${title}`));
+    }
+    return found;
+  }
 }
 
-/** Kills the service in the middle of whatever it does, and starts it again. */
-async function kill(): Promise<void> {
-  const { running } = browsing.served;
-  running.child.kill('SIGKILL');
-  await running.ended;
-  browsing.served = await serve(browsing.pulling);
-}
+/** A page of ours, or that of the browser where the service does not answer. */
+const shownPage = '#summary, #problem, #main-frame-error';
 
 it.for(Array.from({ length: rounds }, (_, at) => at + 1))(
   'two people, a colleague and kills, seed %i',
   { timeout: 600_000 },
   async (seed) => {
-    const random = new Random('topics page', seed);
     const { sandbox, pulling } = browsing;
     const active = [...sandbox.world.topics.values()].filter(
       ({ graphStatus, migrated }) => graphStatus === 'active' && !migrated,
     );
-    const topics = [0, 1, 2, 3].map((at) => active[(seed * 4 + at) % active.length]!.id);
+    const topics = [0, 1, 2, 3, 4, 5].map((at) => active[(seed * 6 + at) % active.length]!.id);
     const before = beforeNow(sandbox, topics);
-    const members = [await Member.of('anna', random), await Member.of('ben', random)];
-    for (let step = 0; step < steps; step += 1) {
-      const who = random.weighted({ anna: 6, ben: 6, colleague: 3, kill: 3, sync: 1 });
-      if (who === 'anna') await members[0]!.act(topics);
-      else if (who === 'ben') await members[1]!.act(topics);
-      else if (who === 'kill') await kill();
-      else if (who === 'sync') expect((await pulling.run(['sync', '--json', '--wait'])).code).toBe(0);
-      else {
-        const priority = random.pick(priorities) as 'low';
-        sandbox.change({ kind: 'patchTopic', topicId: random.pick(topics), fields: { priority } });
+    const members = [
+      await Member.of('anna', new Random('anna on the topics page', seed)),
+      await Member.of('ben', new Random('ben on the topics page', seed)),
+    ];
+    const total = (of: (one: Member) => number) => members.reduce((sum, one) => sum + of(one), 0);
+    const killsBefore = service.kills;
+    const isOver = () => total(({ edits }) => edits) >= minEdits && service.kills - killsBefore >= minKills;
+    const syncs: Promise<{ code: number | null }>[] = [];
+    /** Changes topics in the API. */
+    async function colleague(random: Random): Promise<void> {
+      while (!isOver()) {
+        await delay(random.whole(200, 1_500));
+        const fields = { priority: random.pick(priorities) };
+        sandbox.change({ kind: 'patchTopic', topicId: random.pick(topics), fields });
       }
     }
-    const looks = await Member.of('rita', random);
+    /** A kill whenever people have done a few things, while they do the next. */
+    async function kills(random: Random): Promise<void> {
+      while (!isOver()) {
+        const acts = total((one) => one.acts) + random.whole(2, 6);
+        while (total((one) => one.acts) < acts && !isOver()) await delay(20);
+        await delay(random.whole(0, 600));
+        if (random.chance(0.1)) syncs.push(pulling.run(['sync', '--json', '--wait']));
+        await service.kill();
+      }
+    }
+    await Promise.all([
+      ...members.map((one) => one.work(topics, isOver)),
+      colleague(new Random('colleague', seed)),
+      kills(new Random('kills', seed)),
+    ]);
+    for (const sync of syncs) expect((await sync).code).toBe(0);
+    const looks = await Member.of('rita', new Random('looks', seed));
     await expect
       .poll(
         async () => {
@@ -140,6 +228,7 @@ it.for(Array.from({ length: rounds }, (_, at) => at + 1))(
     await pulling.run(['push', '--json', '--wait']);
     const agreed = members.flatMap((one) => one.agreed);
     const found = members.flatMap(({ complaints }) => complaints);
+    for (const one of members) found.push(...(await one.lost()));
     found.push(...(await untruths(browsing, topics, agreed, before)));
     for (const { page } of [...members, looks]) await page.context().close();
     expect(agreed.length).toBeGreaterThan(0);

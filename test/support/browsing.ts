@@ -137,9 +137,12 @@ export async function untruths(
     if (change?.status !== 'applied')
       found.push(`${JSON.stringify(touched)} was executed, and is told as ${change?.status}`);
   }
-  for (const { id, status, entityId } of changes)
-    if (topics.includes(entityId) && (status === 'queued' || status === 'sending'))
-      found.push(`${id} is still ${status}`);
+  const all = new Set(sandbox.writes().map(({ idempotencyKey }) => idempotencyKey));
+  for (const { id, status, entityId, idempotencyKey } of changes) {
+    if (!topics.includes(entityId)) continue;
+    if (status === 'queued' || status === 'sending') found.push(`${id} is still ${status}`);
+    if (status === 'applied' && !all.has(idempotencyKey)) found.push(`${id} is told as applied, and was not`);
+  }
   for (const [at, id] of topics.entries()) {
     for (const { changes: set, previousValues, userId } of historyOf(sandbox, id).slice(before.records[at])) {
       if (userId !== null || !('priority' in set)) continue;
