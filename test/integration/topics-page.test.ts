@@ -157,7 +157,7 @@ it('has a page for each topic and company, whose names the profile masks, and ed
   });
   expect([anna.path, textOf(anna.page)]).toEqual([
     `/companies/${company}`,
-    expect.stringContaining('Draft: 2 changes'),
+    expect.stringContaining('Draft: 1 change'),
   ]);
   await anna.send('/topics/draft', { action: 'review', reason: '' });
   await anna.press('confirm');

@@ -153,9 +153,9 @@ class Member {
   }
 
   async #decide(): Promise<void> {
-    const shown = await shownChanges(this.page, browsing.sandbox);
+    const button = '#sent button[value="retry"]';
+    const shown = await shownChanges(this.page, browsing.sandbox, button);
     this.agreed.push(...shown.map((one) => ({ ...one, isForced: true })));
-    await this.page.locator('#sent button[value="retry"]').click();
   }
 
   /** What was confirmed, and is not among the changes of its sheet. */

@@ -70,18 +70,28 @@ export interface Agreed {
   readonly isForced: boolean;
 }
 
-/** What the open page says would change, or has changed. */
-export async function shownChanges(page: Page, sandbox: Sandbox): Promise<Omit<Agreed, 'isForced'>[]> {
-  const rows = await page.locator('#changes-table tbody tr, #conflicts tbody tr, #conflicts li').all();
+/**
+ * What the open page says would change, or has changed. A button that is named by a selector is pressed in the same moment: a page
+ * that follows its sheet may show more in the next.
+ */
+export async function shownChanges(
+  page: Page,
+  sandbox: Sandbox,
+  press?: string,
+): Promise<Omit<Agreed, 'isForced'>[]> {
+  const rows = '#changes-table tbody tr, #conflicts tbody tr, #conflicts li';
+  const texts = await page.evaluate<string[]>(`(() => {
+    const texts = [...document.querySelectorAll('${rows}')].map((row) => row.innerText);
+    ${press === undefined ? '' : `document.querySelector('${press}').click();`}
+    return texts;
+  })()`);
   const titles = [...sandbox.world.topics.values()].map(({ title }) => title);
-  const shown = await Promise.all(
-    rows.map(async (row) => {
-      const text = (await row.innerText()).replaceAll(/\s+/g, ' ');
-      const [, from = '', to = ''] = /priority: (\w+) → (\w+)/.exec(text) ?? [];
-      const [title = ''] = titles.filter((one) => text.includes(one)).sort((a, b) => b.length - a.length);
-      return { title, from, to };
-    }),
-  );
+  const shown = texts.map((row) => {
+    const text = row.replaceAll(/\s+/g, ' ');
+    const [, from = '', to = ''] = /priority: (\w+) → (\w+)/.exec(text) ?? [];
+    const [title = ''] = titles.filter((one) => text.includes(one)).sort((a, b) => b.length - a.length);
+    return { title, from, to };
+  });
   return shown.filter(({ to }) => to !== '');
 }
 

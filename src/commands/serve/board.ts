@@ -107,7 +107,7 @@ export function withApplied(board: Board, changes: readonly Change[]): Board {
 /** How well the messages of topics fit a search, by topic; null where messages are not searched. */
 export type Found = ReadonlyMap<string, number> | null;
 
-/** The topics that a filter leaves, in its order. */
+/** The topics that a filter leaves, in its order. Of the companies of a topic, those that were searched come first. */
 export function selected(board: Board, filter: TopicFilter, found: Found): TopicLine[] {
   const words = folded(filter.q);
   const company = folded(filter.company);
@@ -126,7 +126,12 @@ export function selected(board: Board, filter: TopicFilter, found: Found): Topic
         topic.id === filter.q ||
         found?.has(topic.id) === true),
   );
-  return topics.sort(orderOf(board, filter, found));
+  topics.sort(orderOf(board, filter, found));
+  if (filter.company === '') return topics;
+  return topics.map((topic) => {
+    const companies = topic.companies.toSorted((a, b) => Number(isOf(b)) - Number(isOf(a)));
+    return { ...topic, companies };
+  });
 }
 
 function isInState({ isOpen, isArchived, lifecycleState }: TopicLine, state: string): boolean {

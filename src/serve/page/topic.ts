@@ -176,7 +176,7 @@ export function topicPage(content: PageContent, details: TopicDetails): string {
     main: html`${sentSection(details.sent, content)}${stateSection(details, editing)}${aboutSection(details, frame)}
 ${part('asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'Nobody from outside takes part.', (people) => askersTable(people, frame))}
 <div class="columns">${part('telling', 'Most telling messages', said('telling'), 'There are no messages from outside.', (all) => messageList(all, frame))}${part('latest', 'Latest messages', said('latest'), 'There are no messages yet.', (all) => messageList(all, frame))}</div>
-${part('related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, frame))}
+${part('related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, editing))}
 ${part('timeline', 'What happened', details.timeline, 'Nothing is recorded.', (all) => timelineTable(all, frame))}${draftSection(editing, pathOf(id))}`,
   });
 }
@@ -314,10 +314,11 @@ const kinds = {
   superseded: 'superseded by this',
 };
 
-function relatedTable(all: NonNullable<TopicDetails['related']>, { link }: Frame): Html {
+function relatedTable(all: NonNullable<TopicDetails['related']>, editing: Editing): Html {
+  const { link } = editing.frame;
   const rows = all.map(
     ({ id, title, kind, reasons }): Row => [
-      html`<a href="${link(pathOf(id))}">${title ?? id}</a>`,
+      html`<a href="${link(pathOf(id))}">${title ?? id}</a>${marksOf(id, editing)}`,
       kinds[kind],
       (reasons ?? []).join('; '),
     ],
@@ -356,7 +357,7 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
     heading: html`${name ?? id}${isVip ? star : null}`,
     isLive: false,
     script: 'topics.js',
-    main: html`${sentSection(details.sent, content)}${companyState(details, editing)}
+    main: html`${sentSection(details.sent, content)}${companyState(details, editing)}${editing.token && html`<p><a class="button" href="${frame.link(`/topics?company=${encodeURIComponent(id)}`)}">Edit its open topics</a></p>`}
 ${list('going', 'What we are working on for it', 'Nothing of it is in progress.', isGoing)}
 ${list('open', 'What it asked for and is open', 'Nothing of it is open.', (one) => one.isOpen && !isGoing(one))}
 ${part('waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', (all) => waitsTable(all, frame))}

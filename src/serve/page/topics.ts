@@ -297,7 +297,7 @@ function listSection(list: TopicList, editing: Editing): Html {
   const head = (name: string, at: number) => sortLink(name, columns[at]?.key ?? '', filter, frame);
   const found =
     total === 0
-      ? html`<p>No topic matches. <a href="${frame.link('/topics')}">Show the backlog</a></p>`
+      ? html`<p>No topic matches. ${companiesInstead(filter, frame)}<a href="${frame.link('/topics')}">Show the backlog</a></p>`
       : table('topics-table', 'Topics', names, rows, { head });
   return section(
     'list',
@@ -306,6 +306,13 @@ function listSection(list: TopicList, editing: Editing): Html {
     token === null || total === 0 ? found : editForm(list, token, found, frame),
     pagesLinks(list, frame),
   );
+}
+
+/** What was searched may be the name of a company. */
+function companiesInstead({ q, company }: TopicFilter, { link }: Frame): Html | null {
+  if (q === '' || company !== '') return null;
+  const path = `/topics?company=${encodeURIComponent(q)}`;
+  return html`<a href="${link(path)}">Show the topics of companies named ${q}</a> `;
 }
 
 /** The form around the rows: their menus, and what is done to all that are selected. */
@@ -348,10 +355,12 @@ export function draftSection({ frame, token, list }: Editing, next: string): Htm
     ];
   });
   const more = own.length - listed.length;
+  // As the preview counts: an archiving and its reason are one change.
+  const changes = counted(new Set(own.map(({ entityId }) => entityId)).size, 'change');
   const decide = stale.length === 0 ? null : button('overwrite', 'Overwrite the chosen ones');
-  const content = html`<div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
+  const content = html`<div class="actions"><strong>Draft: ${changes}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
 <input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for the record">
-<button name="action" value="review" class="primary">Review ${counted(own.length, 'change')}</button></div>
+<button name="action" value="review" class="primary">Review ${changes}</button></div>
 <details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? quiet(`and ${count(more)} more: the review shows all`) : null}
 <div class="actions">${decide}${button('discard', 'Discard the chosen ones')}${button('clear', 'Discard all')}</div></details>`;
   return html`<section id="draft" aria-label="Your draft">${form(draftPath(frame, next), token, content)}</section>\n`;

@@ -70,6 +70,11 @@ it.for<[string, Record<string, string>, string[]]>([
   expect(idsOf(given)).toEqual(expected);
 });
 
+it('has the company that was searched in front, where people look for it', () => {
+  const [, topic] = selected(board, topicFilterOf({ company: 'globex' }), null);
+  expect(topic?.companies).toEqual([globex, acme]);
+});
+
 it('topics whose messages fit come with those whose title does, the best first', () => {
   const found = new Map([
     ['t3', 2],
