@@ -1,5 +1,5 @@
 // npm run weekly -- [STEP..] [--minutes 90] [--mutants NN,NN] [--mutant-minutes 2] [--nights 100]: everything that takes too long
-// for .ci/run, one step after the other, and one table at the end: others, lake, container, mutants, nights. A step that fails
+// for .ci/run, one step after the other, and one table at the end: others, lake, container, mutants, forgetting, nights. A step that fails
 // or takes longer than --minutes does not stop the next one; then the exit code is 1. The output of each step is in .weekly/STEP.log.
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
@@ -36,6 +36,7 @@ const steps = {
     values['mutant-minutes'],
     ...values.mutants.split(',').filter(Boolean),
   ],
+  forgetting: ['npm', 'run', 'simulate', '--', '--forgetting', '--seed', String(seed), '--nights', '30'],
   nights: [
     ...['npm', 'run', 'simulate', '--', '--seed', String(seed), '--nights', String(nightsOfSeed)],
     ...['--seeds', String(Math.ceil(Number(values.nights) / nightsOfSeed))],

@@ -28,4 +28,7 @@ UNION
 -- Also where a topic or a colleague's company still names them.
 SELECT 'person', id
 FROM people
-WHERE (deleted_at < $before OR last_seen_at < $people_before) AND id IN ({{stored}})
+WHERE (deleted_at < $before OR last_seen_at < $people_before) AND (
+  id IN ({{stored}})
+  OR id IN (SELECT id FROM raw.documents WHERE endpoint = 'company_employees' AND (body ->> '$.name') IS NOT NULL)
+)

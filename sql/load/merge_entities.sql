@@ -24,12 +24,6 @@ CREATE OR REPLACE TEMP TABLE concerned AS
     FROM shown
     JOIN kinds ON kinds.kind = shown.endpoint
     UNION ALL
-    -- A company's employees come with each of its people.
-    SELECT person.list, person.entity_id, answer_no
-    FROM shown
-    JOIN ops.entities AS person ON person.list = 'people' AND person.company_id = shown.parent_id
-    WHERE shown.endpoint = 'company_employees'
-    UNION ALL
     SELECT list, entity_id, answer_no FROM listed_now
   )
   GROUP BY ALL;

@@ -11,24 +11,31 @@ CREATE SCHEMA IF NOT EXISTS ops;
 
 -- A date-time as the API writes it: ISO 8601 (without an offset it is read as UTC), or a number of seconds or
 -- milliseconds since 1970 where the document says only "timestamp". What is neither is NULL: one odd value must not
--- cost a batch. The last branch reads what DuckDB's cast does not: no seconds before a Z, and a small z.
-CREATE OR REPLACE MACRO raw.any_moment(said) AS coalesce(
-  TRY_CAST(said AS TIMESTAMPTZ),
-  to_timestamp(
-    CASE
-      WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e11 THEN TRY_CAST(said AS DOUBLE)
-      WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e14 THEN TRY_CAST(said AS DOUBLE) / 1000
-    END
-  ),
-  TRY_CAST(regexp_replace(upper(said), '^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(Z|[-+].*)$', '\1:00\2') AS TIMESTAMPTZ)
-);
-COMMENT ON MACRO raw.any_moment IS 'A date-time as the API writes it as TIMESTAMPTZ, of any year; NULL when it is none. For raw.moment.';
-
--- A time that no calendar and no program shows is none: 'infinity', the year 275760, 44 BC. (DuckDB computes it once.)
+-- cost a batch. The last branch reads what DuckDB's cast does not: no seconds before a Z, and a small z. A time that no
+-- calendar and no program shows is none: 'infinity', the year 275760, 44 BC. (Computed once, although it stands here twice;
+-- a subquery takes twice the time.)
 CREATE OR REPLACE MACRO raw.moment(said) AS CASE
-  WHEN raw.any_moment(said)
+  WHEN coalesce(
+    TRY_CAST(said AS TIMESTAMPTZ),
+    to_timestamp(
+      CASE
+        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e11 THEN TRY_CAST(said AS DOUBLE)
+        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e14 THEN TRY_CAST(said AS DOUBLE) / 1000
+      END
+    ),
+    TRY_CAST(regexp_replace(upper(said), '^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(Z|[-+].*)$', '\1:00\2') AS TIMESTAMPTZ)
+  )
     BETWEEN '0001-01-01 00:00:00+00'::TIMESTAMPTZ AND '9999-12-31 23:59:59.999999+00'::TIMESTAMPTZ
-  THEN raw.any_moment(said)
+  THEN coalesce(
+    TRY_CAST(said AS TIMESTAMPTZ),
+    to_timestamp(
+      CASE
+        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e11 THEN TRY_CAST(said AS DOUBLE)
+        WHEN abs(TRY_CAST(said AS DOUBLE)) < 1e14 THEN TRY_CAST(said AS DOUBLE) / 1000
+      END
+    ),
+    TRY_CAST(regexp_replace(upper(said), '^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(Z|[-+].*)$', '\1:00\2') AS TIMESTAMPTZ)
+  )
 END;
 COMMENT ON MACRO raw.moment IS 'A date-time as the API writes it (ISO 8601, or seconds or milliseconds since 1970) as TIMESTAMPTZ; NULL when it is neither, or not of the years 1 to 9999.';
 
@@ -127,7 +134,7 @@ COMMENT ON COLUMN ops.runs.outcome IS 'running, done, stopped (at its budget or 
 COMMENT ON COLUMN ops.runs.exit_code IS 'Exit code of the command. NULL while it runs, or when it was killed.';
 COMMENT ON COLUMN ops.runs.requests IS 'Requests sent to the API, including repeated attempts.';
 COMMENT ON COLUMN ops.runs.rate_limited IS 'Answers 429 (rate limit exceeded) among them.';
-COMMENT ON COLUMN ops.runs.rows_new IS 'Rows that the run added to the tables of schema main.';
+COMMENT ON COLUMN ops.runs.rows_new IS 'Rows that the run added to the tables of schema main; of a sync also those that plans had added since the one before.';
 COMMENT ON COLUMN ops.runs.rows_changed IS 'Rows that the run changed in the tables of schema main.';
 COMMENT ON COLUMN ops.runs.rows_removed IS 'Rows that the run removed from the tables of schema main.';
 COMMENT ON COLUMN ops.runs.rejected IS 'Records that this run rejected for the first time because they do not have the documented form (ops.rejected_records).';

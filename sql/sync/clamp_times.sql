@@ -7,7 +7,4 @@ UPDATE raw.documents SET fetched_at = {{now}} WHERE fetched_at > {{now}};
 UPDATE ops.audits SET "at" = {{now}} WHERE "at" > {{now}};
 UPDATE ops.scans SET started_at = least(started_at, {{now}}), ended_at = {{now}} WHERE ended_at > {{now}};
 UPDATE ops.runs SET started_at = least(started_at, {{now}}), ended_at = least(ended_at, {{now}})
-WHERE greatest(started_at, ended_at) > {{now}};
-UPDATE topics SET synced_at = {{now}} WHERE synced_at > {{now}};
-UPDATE companies SET synced_at = {{now}} WHERE synced_at > {{now}};
-UPDATE people SET synced_at = {{now}} WHERE synced_at > {{now}}
+WHERE greatest(started_at, ended_at) > {{now}}

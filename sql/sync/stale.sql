@@ -12,32 +12,18 @@ JOIN ops.coverage AS company ON company.endpoint = 'company_groups' AND company.
 WHERE company.answer_no > own.answer_no
   OR listed.id IN (SELECT id FROM raw.documents WHERE endpoint = 'company_groups' AND parent_id = person.company_id)
 UNION ALL
--- An employee who now belongs to another company, or to none: only colleagues bring the employees of a company, and
--- there may be none left.
-SELECT employee.endpoint, employee.id, employee.parent_id
-FROM raw.documents AS employee
-JOIN main.people ON people.id = employee.id
-WHERE employee.endpoint = 'company_employees'
-  AND people.company_id IS DISTINCT FROM employee.parent_id
-  AND employee.answer_no < (
-    SELECT max(answer_no) FROM raw.documents
-    WHERE endpoint IN ('people', 'person', 'person_presence', 'person_merges') AND id = employee.id
-  )
-UNION ALL
 -- The people of a topic that was listed again and then gone again, before a run that came to its end had seen it.
 SELECT person.endpoint, person.id, person.parent_id
 FROM raw.documents AS person
 JOIN main.topics ON topics.id = person.parent_id
 WHERE person.endpoint = 'topic_persons' AND topics.deleted_at IS NOT NULL
 UNION ALL
--- The people that the list named of a topic which left it, and whom the topic's own list, read later, does not name.
+-- The people that the list named of a topic, and whom the topic's own list, read later and not in doubt, does not name.
 SELECT person.endpoint, person.id, person.parent_id
 FROM raw.documents AS person
-JOIN raw.documents AS presence
-  ON presence.endpoint = 'topic_presence' AND presence.id = person.parent_id AND (presence.body ->> '$.unlistedSince') IS NOT NULL
 JOIN ops.coverage AS own
-  ON own.endpoint = 'topic_people' AND own.entity_id = person.parent_id AND own.error IS NULL AND own.answer_no > person.answer_no
+  ON own.endpoint = 'topic_people' AND own.entity_id = person.parent_id AND own.answer_no > person.answer_no
 ANTI JOIN (SELECT id, parent_id FROM raw.documents WHERE endpoint = 'topic_people') AS named
   ON named.id = person.id AND named.parent_id = person.parent_id
-WHERE person.endpoint = 'topic_persons'
+WHERE person.endpoint = 'topic_persons' AND own.status = 200 AND own.error IS NULL AND own.reason IS NULL
 ORDER BY 1, 3, 2

@@ -231,16 +231,10 @@ function readBackup(
   });
 }
 
-/** What a restore replaces: the data directory, and what earlier ones moved aside, the latest first. */
+/** What a restore replaces: the data directory, and what earlier ones moved aside. */
 function replacedIn(dataDir: string): string[] {
   const aside = namesIn(dataDir).filter((name) => name.startsWith(movedAsidePrefix));
-  return [
-    dataDir,
-    ...aside
-      .toSorted()
-      .reverse()
-      .map((name) => join(dataDir, name)),
-  ];
+  return [dataDir, ...aside.map((name) => join(dataDir, name))];
 }
 
 /**

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { column } from './columns.js';
 import { activities, digits, flag, id, integer, maybe, object, seen, string, text } from './fields.js';
 import { historyAnswer, historyRecord } from './history.js';
 import { entityGroup, groupsEndpoint } from './messages.js';
@@ -30,11 +29,9 @@ export const company = object({
 
 /** An employee, as a person's company lists them. */
 export const employee = object({
-  id: column('person_id', id('person_id')).describe('The person (people.id).'),
-  name: text('person_name').describe('Name of the person: a copy, which may lag until the next sweep.'),
-  avatarUrl: text('person_picture').describe(
-    'Picture of the person: a copy, which may lag until the next sweep. NULL when there is none.',
-  ),
+  id: id('person_id'),
+  name: text('person_name'),
+  avatarUrl: text('person_picture'),
 });
 
 /** One item of `GET /companies`. */
@@ -239,12 +236,16 @@ export const companyTables = {
     ),
   },
   company_employees: {
-    comment: "The people of a company, from the company's list of people.",
+    comment:
+      'The people of a company: those whose own record names it and, of people who are in no list, those whom their colleagues name.',
     key: ['company_id', 'person_id'],
-    documents: ['company_employees'],
-    ids: { parent_id: 'company_id', id: 'person_id' },
-    fields: [employee],
-    columns: { company_id: { kind: 'company_id', comment: 'The company (companies.id).' } },
+    derived: ['raw.documents', 'people', 'companies'],
+    columns: {
+      company_id: { kind: 'company_id', comment: 'The company (companies.id).' },
+      person_id: { kind: 'person_id', comment: 'The person (people.id).' },
+      name: { kind: 'person_name', comment: 'Name of the person.' },
+      avatar_url: { kind: 'person_picture', comment: 'Picture of the person. NULL when there is none.' },
+    },
   },
   company_identities: {
     comment: "The company's records in external systems, linked to it by identify.",

@@ -122,11 +122,6 @@ function markRules(resources: Resources, runId: string): MarkRule[] {
     { children: ['topic_people'], shownBy: ['person_identities'], sql: mark('accounts') },
     { children: ['topic_people'], shownBy: ['topic_persons'], sql: mark('returned') },
     { children: ['person_identities'], shownBy: ['topic_people'], sql: mark('moved_accounts') },
-    {
-      children: ['person'],
-      shownBy: ['person_companies', 'company_presence', 'company_employees'],
-      sql: mark('employees'),
-    },
     { children: ['person'], shownBy: ['company_presence'], sql: mark('company_gone') },
     { children: ['company_history'], shownBy: ['company'], sql: mark('pushed', { run_id: literal(runId) }) },
   ];
@@ -147,8 +142,7 @@ export async function mergeKnown(
   const changed = new Set(found.map(({ endpoint }) => endpoint));
   const kinds = kindsOfEntities(resources);
   const [any] = await tx.all<{ listed: boolean }>('SELECT EXISTS (FROM appended.listed) AS listed');
-  const isShown =
-    any?.listed || kinds.some(({ kind }) => changed.has(kind)) || changed.has('company_employees');
+  const isShown = any?.listed || kinds.some(({ kind }) => changed.has(kind));
   const entities = isShown ? await mergeEntities(tx, resources, kinds) : [];
   // A list of conversations that is as it was shows, by being read again, that one which a company names is not in it.
   const isRead = (kind: string) => kind === 'topic_groups' && covered.includes(kind);

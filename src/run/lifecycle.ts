@@ -217,7 +217,7 @@ export async function runLifecycle<Settings extends RunSettings, Report>(
       exitCode: head.exitCode,
       requests: head.requests.total,
       rateLimited: head.requests.rateLimited,
-      ...context.tally.rowTotals,
+      rows: context.tally.rowTotals,
       rejected: context.tally.rejected.new,
       leftDue,
       firstPullLeft,

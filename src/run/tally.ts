@@ -53,9 +53,7 @@ export class RunTally {
   }
 
   merged({ rows, outdated, rejections, newDrift }: Merged): void {
-    for (const [table, counts] of Object.entries(rows)) {
-      this.#rows[table] = plusCounts(this.#rows[table], counts);
-    }
+    this.addRows(rows);
     this.#outdated += outdated;
     this.#rejectedNew += rejections.new;
     this.#rejectedKnown += rejections.known;
@@ -66,6 +64,12 @@ export class RunTally {
       const message = `${path || 'the item'}: ${reason}`;
       this.#examples.push({ endpoint, entityId: id, message, hint: null });
     }
+  }
+
+  /** Counts rows by table: those of a merge, or those that plans have stored for the run. */
+  addRows(rows: Readonly<Record<string, Counts>>): void {
+    for (const [table, counts] of Object.entries(rows))
+      this.#rows[table] = plusCounts(this.#rows[table], counts);
   }
 
   get requests(): RequestCounts {
@@ -85,10 +89,8 @@ export class RunTally {
   }
 
   /** Over all tables, as the columns of ops.runs. */
-  get rowTotals(): { rowsNew: number; rowsChanged: number; rowsRemoved: number } {
-    const sum = (field: keyof Counts) =>
-      Object.values(this.#rows).reduce((total, counts) => total + counts[field], 0);
-    return { rowsNew: sum('new'), rowsChanged: sum('changed'), rowsRemoved: sum('removed') };
+  get rowTotals(): Counts {
+    return Object.values(this.#rows).reduce<Counts>(plusCounts, { new: 0, changed: 0, removed: 0 });
   }
 
   get rejected(): RejectedCounts {

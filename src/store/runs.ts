@@ -15,9 +15,7 @@ export interface RunEnd {
   readonly exitCode: number;
   readonly requests: number;
   readonly rateLimited: number;
-  readonly rowsNew: number;
-  readonly rowsChanged: number;
-  readonly rowsRemoved: number;
+  readonly rows: Readonly<Record<'new' | 'changed' | 'removed', number>>;
   readonly rejected: number;
   /** Fetches still due; null when the command does not fetch. */
   readonly leftDue: number | null;
@@ -67,9 +65,7 @@ export async function finishRun(session: Session, runId: string, end: RunEnd): P
       code: end.exitCode,
       requests: end.requests,
       limited: end.rateLimited,
-      new: end.rowsNew,
-      changed: end.rowsChanged,
-      removed: end.rowsRemoved,
+      ...end.rows,
       rejected: end.rejected,
       due: end.leftDue,
       first: end.firstPullLeft,

@@ -1,4 +1,4 @@
-import type { FreshnessObjective } from '../base/freshness-estimate.js';
+import type { Settings } from '../config/schema.js';
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
 import type { Warehouse } from '../load/warehouse.js';
 import { Known } from '../run/known.js';
@@ -10,18 +10,12 @@ import { ListedItems } from './staging/listed.js';
 import { SchemaDrift } from './staging/schema-drift.js';
 import { SeenContent } from './staging/seen-content.js';
 
-/** The settings that a sync uses, in the shape of the configuration; config/default.yaml says what each means. */
+/** The settings that a sync uses. */
 export interface SyncSettings {
-  readonly rateLimit: { readonly requests: number; readonly windowMs: number };
-  readonly sync: {
-    /** Times the ages of the resource table. */
-    readonly recheck: number;
-    readonly personGroups: 'without_company' | 'all' | 'never';
-    readonly deletes: { readonly maxShare: number; readonly maxRows: number };
-  };
+  readonly rateLimit: Settings['rateLimit'];
+  readonly sync: Pick<Settings['sync'], 'recheck' | 'personGroups' | 'deletes'>;
   readonly retention: Retention;
-  /** As in the configuration; `stale` bounds the share that may be out of date. */
-  readonly serve?: { readonly freshness: FreshnessObjective };
+  readonly serve?: Pick<Settings['serve'], 'freshness'>;
   readonly tuning?: RunSettings['tuning'] & { readonly maxItemBytes?: number };
 }
 

@@ -59,7 +59,8 @@ export async function runPlan(
           minutes: minutesFor(total, config),
           left: leftBy(options, spent, children, parts),
         };
-        return { report: plan, leftDue: lines.reduce((sum, line) => sum + line.due, 0) };
+        const leftDue = lines.reduce((sum, line) => sum + line.due, 0);
+        return { report: plan, leftDue, summary: { ...plan, rows: context.tally.rows } };
       },
     };
   });

@@ -23,6 +23,8 @@ import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 import { cost, type Task } from './task.js';
 
+const plannedRowsSql = sqlFile('sync/planned_rows');
+
 /**
  * Brings the warehouse in step with the API: reads the lists, finds what is missing from them, fetches the details that
  * are due. Everything fetched is committed and published however the run ends; the report says what was done, what went
@@ -44,6 +46,8 @@ export async function runSync(
       afterMerge: ({ known }) => context.known.apply(known),
       async work() {
         await clampTimes(context);
+        const planned = await context.store.all<{ rows: string }>(plannedRowsSql);
+        for (const { rows } of planned) context.tally.addRows(JSON.parse(rows));
         context.known.apply(await context.store.readKnown());
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
@@ -183,26 +187,19 @@ function noteOfClock(aheadMs: number | null): string | null {
 }
 
 /**
- * About how many runs like this one fetch what is left. Every run reads the lists first, so only the requests that this one
- * spent on other things count; null when they were fewer than those for the lists, since such a run was a trial.
+ * About how many runs like this one fetch what is left. Every run reads the lists first (pages without news and repetitions
+ * included), so only the requests that this one spent on other things count; null when they were fewer than those for the lists,
+ * since such a run was a trial.
  */
 export function runsFor(
   left: number,
-  tally: Pick<RunTally, 'requests'>,
-  resources: Pick<Resources, 'lists'>,
-): number | null {
-  const spent = spentOn(tally, resources);
-  return spent.rest === 0 || spent.rest < spent.lists ? null : Math.ceil(left / spent.rest);
-}
-
-/** The requests of a run for what every run reads (the lists, pages without news and repetitions included), and for the rest. */
-function spentOn(
   { requests: { byEndpoint, total } }: Pick<RunTally, 'requests'>,
   { lists }: Pick<Resources, 'lists'>,
-): { readonly lists: number; readonly rest: number } {
+): number | null {
   const names = ['whoami', ...lists.map(({ name }) => name)];
   const ofLists = names.reduce((sum, name) => sum + (byEndpoint[name] ?? 0), 0);
-  return { lists: ofLists, rest: total - ofLists };
+  const rest = total - ofLists;
+  return rest === 0 || rest < ofLists ? null : Math.ceil(left / rest);
 }
 
 /** Stores the organization as the API returned it. */

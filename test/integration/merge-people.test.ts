@@ -88,7 +88,7 @@ it('merges one pair after --confirm, records who asked and why, and the next syn
   expect(sandbox.stats().writesExecuted).toBe(1);
 
   const listed = await pulling.run(['changes', 'list']);
-  expect(listed.stdout).toMatch(/applied[\s\S]*merged_into_id/);
+  expect(listed.stdout).toMatch(/merged_into_id[^;]*; applied/);
   const undone = await pulling.run(['changes', 'undo', String(done.report.id)]);
   expect([undone.code, undone.stdout]).toEqual([
     3,

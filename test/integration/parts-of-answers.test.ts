@@ -161,6 +161,25 @@ it('the employees that a person names are those it knows of: one who is left out
   expect(await employees()).toEqual(['2', '3']);
 });
 
+it('the people in a listed topic are those it knows of: one who is left out stays until the people of the topic say otherwise', async () => {
+  const all = [1, 2, 3].map((one) => ({ id: String(one), displayName: `Person ${one}` }));
+  const listed = all.map((one) => ({ ...one, isStaff: true }));
+  await start({
+    topics: [plainTopic(1, { persons: listed })],
+    topicPeople: { [t1]: all },
+    people: all.map(({ id }) => plainPerson(Number(id))),
+  });
+  const staff = () => pulling.rows('SELECT person_id, is_staff FROM topic_people ORDER BY person_id');
+  const known = (...ids: string[]) => ids.map((id) => ({ person_id: id, is_staff: true }));
+  await pulling.sync();
+  expect(await staff()).toEqual(known('1', '2', '3'));
+  // One leaves, and from now on the list names the first alone.
+  Object.assign(api.topics[0] ?? {}, { persons: listed.slice(0, 1), updatedAt: '2026-10-03T08:00:00.000Z' });
+  api.topicPeople[t1] = all.slice(0, 2);
+  expect((await pulling.sync()).code).toBe(0);
+  expect(await staff()).toEqual(known('1', '2'));
+});
+
 it('what was merged, taken apart and listed again is not merged when it leaves the list', async () => {
   const merge = { id: 'm', mergedAt: '2026-01-01T00:00:00Z', user: null };
   const topics = [plainTopic(1, { totalGroupCount: 1, messageCount: 1 }), plainTopic(2)];

@@ -9,6 +9,13 @@ it('the first pull costs what was planned', async () => {
   expect([code, report.requests.total]).toEqual([0, requests]);
   expect(Math.abs(plan.requests.total - requests) / requests).toBeLessThanOrEqual(0.05);
   expect(await pulling.differences()).toEqual([]);
+  // What the plan has stored is no less new.
+  const [counts] = await pulling.rows<Record<string, number>>(
+    `SELECT (SELECT count(*)::INTEGER FROM topics) AS topics, (SELECT count(*)::INTEGER FROM people) AS people,
+            (SELECT count(*)::INTEGER FROM companies) AS companies`,
+  );
+  const { topics, people, companies } = report.rows;
+  expect({ topics: topics?.new, people: people?.new, companies: companies?.new }).toEqual(counts);
 });
 
 it('the next one, which finds nothing new, costs its lists, and changes no row', async () => {

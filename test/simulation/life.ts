@@ -62,6 +62,7 @@ const meanWeights = {
     machineLost: 2,
     machineLostAgainst: 2,
     machineLostInDoubt: 2,
+    wentBack: 2,
     rebuilt: 1,
     fileLost: 1,
     clockSet: 1,
@@ -149,8 +150,13 @@ type ActKind =
   | 'rebuild'
   | 'loseLiveFile'
   | 'backUp'
-  /** What was backed up in the same evening. */
+  /** What was backed up in the same evening: on another machine, or over what went on since then. */
   | 'restore'
+  | 'restoreOver'
+  /** A person of whom nothing is kept; the nights after that are not compared with the organization. */
+  | 'forget'
+  /** Old contents and people are dropped from now on; the same holds for the nights after that. */
+  | 'expire'
   | 'clockJump'
   | 'settings';
 
@@ -176,6 +182,7 @@ const stories: Readonly<Record<keyof Weights['story'], readonly (ActKind | 'impo
   machineLost: ['import', 'backUp', 'push', 'restore', 'push'],
   machineLostAgainst: ['import', 'backUp', 'push', 'colleagueAgainst', 'restore', 'push'],
   machineLostInDoubt: ['import', 'backUp', 'pushInDoubt', 'restore', 'afterDoubt'],
+  wentBack: ['import', 'backUp', 'cancel', 'import', 'restoreOver', 'push'],
   rebuilt: ['rebuild'],
   fileLost: ['loseLiveFile'],
   clockSet: ['clockJump'],
@@ -244,6 +251,17 @@ const cycle = ['quiet', 'misled', 'quiet', 'stormy', 'stormy', 'calm'] as const;
 /** The nights of a seed. */
 export function planOf(seed: number, nights: number): Night[] {
   return Array.from({ length: nights }, (_, index) => nightOf(seed, index + 1, nights));
+}
+
+/** The same, while people are forgotten and what is old expires. */
+export function forgettingPlanOf(seed: number, nights: number): Night[] {
+  return planOf(seed, nights).map((night) => {
+    const random = new Random(seed, 'forgetting', night.no);
+    const moves = [...night.moves];
+    if (night.no === 2) moves.push(actMove(random, 'expire'));
+    if (night.no > 1 && random.chance(0.3)) moves.push(actMove(random, 'forget'));
+    return { ...night, moves };
+  });
 }
 
 function nightOf(seed: number, no: number, nights: number): Night {

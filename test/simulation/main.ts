@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { DatabaseCalls } from './database-calls.js';
-import { type Night, planOf } from './life.js';
+import { forgettingPlanOf, type Night, planOf } from './life.js';
 import { Network } from './network.js';
 import { shrunk } from './shrink.js';
 import { VirtualTime } from './virtual-time.js';
 
-const usage = `npm run simulate -- [--seed N] [--nights 365] [--seeds 1] [--double] [--shrink] [--plan FILE] [--trace FILE]
+const usage = `npm run simulate -- [--seed N] [--nights 365] [--seeds 1] [--double] [--shrink] [--forgetting] [--plan FILE] [--trace FILE]
 
 Runs nights of an organization, its users and the program in virtual time, all made from one seed.
 
@@ -22,6 +22,7 @@ Runs nights of an organization, its users and the program in virtual time, all m
   --first       Stop at the first failure
   --double      Each seed twice, in two processes: both must give the same trace
   --shrink      Leave out of a failure what it does not need, and write what is left to a file
+  --forgetting  People are forgotten and old contents expire: copies that follow the marks are compared, not the organization
   --plan FILE   The nights of such a file instead of those of the seed
   --keep        Keep the data directory of a failure, and say where it is
   --trace FILE  Write each request, answer and result to a file
@@ -57,6 +58,7 @@ const { values } = parseArgs({
     first: { type: 'boolean', default: false },
     double: { type: 'boolean', default: false },
     shrink: { type: 'boolean', default: false },
+    forgetting: { type: 'boolean', default: false },
     plan: { type: 'string' },
     keep: { type: 'boolean', default: false },
     trace: { type: 'string' },
@@ -87,6 +89,7 @@ function again(seed: number): string {
   const which = [
     ...(values.plan === undefined ? [] : ['--plan', values.plan]),
     ...(values.only === undefined ? [] : ['--only', values.only]),
+    ...(values.forgetting ? ['--forgetting'] : []),
   ];
   const args = [...process.argv.slice(1, 2), '--seed', String(seed), '--nights', values.nights, ...which];
   const { stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
@@ -101,7 +104,7 @@ async function report(seed: number): Promise<boolean> {
   const only = values.only?.split(',').map(Number);
   const whole =
     values.plan === undefined
-      ? planOf(seed, Number(values.nights))
+      ? (values.forgetting ? forgettingPlanOf : planOf)(seed, Number(values.nights))
       : (JSON.parse(readFileSync(values.plan, 'utf8')) as Partial<Night>[]).map((night) => ({
           ...({ no: 0, kind: 'quiet', moves: [], storm: [], run: wholeRun } as const),
           ...night,

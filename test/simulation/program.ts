@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { execFileSync } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import fs, { rmSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import type { Tuning } from '../../src/config/load.js';
 import { take } from '../support/taken-output.js';
 import type { DatabaseCalls } from './database-calls.js';
@@ -23,6 +24,8 @@ export interface Interruption {
   readonly killSending?: number;
   /** The same of the changes that are sent. */
   readonly killPushing?: number;
+  /** Before it copies a file for the so many-th time. */
+  readonly killCopying?: number;
   /** A signal after so many requests, as SIGTERM does. */
   readonly stopAfter?: number;
   /** The same after so many milliseconds. */
@@ -64,7 +67,7 @@ export class Program {
   /** Runs a command line to its end, or until it is killed. */
   run(
     argv: readonly string[],
-    { killAfter, failing, killSending, killPushing, stopAfter, stopAfterMs }: Interruption = {},
+    { killAfter, failing, killSending, killPushing, killCopying, stopAfter, stopAfterMs }: Interruption = {},
   ): Promise<Ended> {
     const process_: Process = { isDead: false };
     const killed = deferred<'killed'>();
@@ -100,6 +103,13 @@ export class Program {
       if (isAt(counts[moment], killSending) || (method === 'PATCH' && isAt(changes[moment], killPushing)))
         kill();
     };
+    let copies = 0;
+    replaceCopying((...given) => {
+      copies += 1;
+      if (copies === killCopying) kill();
+      if (process_.isDead) throw new Error('killed');
+      copyFileSync(...given);
+    });
     if (stopAfterMs !== undefined) setTimeout(() => this.#stop(listeners), stopAfterMs);
     Object.defineProperty(performance, 'timeOrigin', { value: this.time.now(), configurable: true });
     const streams = [take(process.stdout), take(process.stderr)] as const;
@@ -124,6 +134,7 @@ export class Program {
         this.calls.onReturn = () => undefined;
         this.calls.failure = () => undefined;
         this.network.sending = () => undefined;
+        replaceCopying(copyFileSync);
         this.time.forgetTimers();
       });
   }
@@ -143,6 +154,14 @@ export class Program {
     rmSync(from, { recursive: true, force: true });
     this.env.SIGNALHOUSE_DATA_DIR = to;
   }
+}
+
+const { copyFileSync } = fs;
+
+/** What every module calls from now on to copy a file. */
+function replaceCopying(copy: typeof copyFileSync): void {
+  fs.copyFileSync = copy;
+  syncBuiltinESMExports();
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
 import { silentLog } from '../../src/base/log.js';
@@ -21,6 +30,7 @@ import {
   type Moment,
   noLostWishes,
   nothingLost,
+  nothingUndone,
   nothingUntrue,
   ownTexts,
   servedNightly,
@@ -46,6 +56,14 @@ export interface Wish {
   readonly id: string;
   readonly column: string;
   readonly value: string;
+}
+
+/** A change as `changes list` shows it. */
+export interface ListedChange {
+  readonly id: string;
+  readonly status: string;
+  readonly idempotencyKey: string;
+  readonly replaced: readonly { readonly field: string; readonly value: unknown }[];
 }
 
 interface Sheet {
@@ -129,6 +147,12 @@ export class Simulation {
   writesBeforeRestore = 0;
   /** Who leaves a company while it is read: their conversations are shown when the next run knows where they are. */
   readonly leftMeanwhile = new Set<string>();
+  /** False once something was forgotten or expires. */
+  hasEverything = true;
+  /** The texts of people who were forgotten this evening. */
+  #forgottenTexts: readonly string[] = [];
+  readonly #forgottenIds = new Set<string>();
+  #expires = false;
   /** The night of the backup, and how many writes there were by then. */
   #backedUp = { night: 0, writes: 0 };
   /** Fields that somebody else set, by entity, and those of changes that a restored queue does not know. */
@@ -232,8 +256,10 @@ export class Simulation {
         isQuiet: ['quiet', 'misled'].includes(night.kind),
         code,
       });
+    if (this.#forgottenTexts.length > 0) await forgotten(this, this.#forgottenTexts);
     this.removed.nightIsOver();
     this.#concerned.clear();
+    this.#forgottenTexts = [];
   }
 
   /**
@@ -296,10 +322,29 @@ export class Simulation {
     }
   }
 
-  /** Who is forgotten is nowhere, also when the API has brought everything once more. Last, because the rest compares everybody. */
+  /**
+   * Who is forgotten is nowhere, also when a backup is restored and the API has brought everything once more. Last, because the rest
+   * compares everybody.
+   */
   async #forgetSomebody(): Promise<void> {
-    const id = busiestPerson(this.world);
-    const strings = await ownTexts(this.dataDir, id, stringsOfPerson(this.world, id));
+    this.#backUp();
+    await this.#forget(busiestPerson(this.world), true);
+    await this.#restoreOver(this.#random.whole(0, 3));
+    await forgotten(this, this.#forgottenTexts);
+    this.#pass(longerThanAnyAge);
+    await this.#command(['sync', '--json', '--accept-deletes']);
+    await forgotten(this, this.#forgottenTexts);
+  }
+
+  /**
+   * `isShown`: the warehouse has seen what the organization has of them now. After the first one, it does not know which accounts
+   * went to people who were forgotten.
+   */
+  async #forget(id: string, isShown: boolean): Promise<void> {
+    const strings =
+      isShown && this.#forgottenIds.size === 0
+        ? await ownTexts(this.dataDir, id, stringsOfPerson(this.world, id))
+        : [];
     const forget = ['forget', 'person', id, '--yes'];
     // Whatever was done when it was killed: the next one does the rest.
     await this.#command(forget, { killAfter: this.#random.whole(1, 100) });
@@ -310,10 +355,9 @@ export class Simulation {
       const [name = '', found] = place.split(' in the data directory: ');
       if (found !== undefined) rmSync(join(this.dataDir, name));
     }
-    await forgotten(this, strings);
-    this.#pass(longerThanAnyAge);
-    await this.#command(['sync', '--json', '--accept-deletes']);
-    await forgotten(this, strings);
+    this.hasEverything = false;
+    this.#forgottenIds.add(id);
+    this.#forgottenTexts = [...this.#forgottenTexts, ...strings];
   }
 
   #change(move: ChangeMove, night: Night): void {
@@ -476,6 +520,19 @@ export class Simulation {
         return this.#backUp();
       case 'restore':
         return this.#restore();
+      case 'restoreOver':
+        return this.#restoreOver(of % 4);
+      case 'forget': {
+        const people = [...this.world.people.keys()].filter((id) => !this.#forgottenIds.has(id));
+        const id = people[of % people.length];
+        if (id !== undefined && existsSync(join(this.dataDir, 'signals.duckdb')))
+          await this.#forget(id, kind === 'quiet' && !this.#concerned.has(id));
+        return;
+      }
+      case 'expire':
+        this.hasEverything = false;
+        this.#expires = true;
+        return this.#settings(other);
       case 'clockJump': {
         const ms = ((other % 97) - 48) * hour + 1;
         this.#say(`the clock of the machine is set by ${ms / hour} hours`);
@@ -501,15 +558,34 @@ export class Simulation {
     this.#backedUp = { night: this.nights, writes: this.service.stats.writes.length };
   }
 
+  /** On another machine, which has nothing of the one that is lost. */
   async #restore(): Promise<void> {
     if (this.#backedUp.night !== this.nights) return;
-    const { stdout } = await this.#command(['restore', join(this.folder, 'backup'), '--replace', '--json']);
-    const { movedTo } = JSON.parse(stdout) as { movedTo: string };
-    rmSync(movedTo, { recursive: true });
+    rmSync(this.dataDir, { recursive: true });
+    await this.#command(['restore', join(this.folder, 'backup')]);
     const { writes } = this.service.stats;
     this.writesBeforeRestore = writes.length;
     for (const { id, fields } of writes.slice(this.#backedUp.writes).flatMap(({ touched }) => touched))
       for (const field of fields) this.colleagueSet.add(columnOf(id, field));
+  }
+
+  /** Over a directory that went on since the backup; killed first where it copies a file for the so many-th time, 0 for never. */
+  async #restoreOver(killCopying: number): Promise<void> {
+    if (this.#backedUp.night !== this.nights) return;
+    const before = await this.#changes();
+    const restore = ['restore', join(this.folder, 'backup'), '--replace'];
+    const { code } = await this.#command(restore, { killCopying });
+    // Once everything is copied, the next command completes it. Before that none starts empty: the restore has to be repeated.
+    if (code === 'killed' && (await this.#command(['sync', '--json'])).code === 1)
+      await this.#command(restore);
+    nothingUndone(this, before, await this.#changes());
+    for (const name of readdirSync(this.dataDir).filter((one) => one.startsWith('before-restore-')))
+      rmSync(join(this.dataDir, name), { recursive: true });
+  }
+
+  async #changes(): Promise<readonly ListedChange[]> {
+    const { stdout } = await this.#command(['changes', 'list', '--limit', '10000', '--json']);
+    return (JSON.parse(stdout) as { changes: readonly ListedChange[] }).changes;
   }
 
   /** Some topics or companies of the organization with a value each, as a file. */
@@ -609,15 +685,7 @@ export class Simulation {
   async #toldWhatWasReplaced(): Promise<void> {
     const { code } = await this.#command(['sync', '--json']);
     if (code !== 0 || this.outpaced.size === 0) return;
-    const { stdout } = await this.#command(['changes', 'list', '--limit', '10000', '--json']);
-    const { changes } = JSON.parse(stdout) as {
-      changes: {
-        id: string;
-        status: string;
-        idempotencyKey: string;
-        replaced: { field: string; value: unknown }[];
-      }[];
-    };
+    const changes = await this.#changes();
     const untold = changes.filter(({ idempotencyKey: key, status, replaced }) => {
       const unseen = this.outpaced.get(key);
       const isTold = replaced.some(({ field, value }) => field === unseen?.field && value === unseen.value);
@@ -656,7 +724,9 @@ export class Simulation {
     const settings = {
       rateLimit: { requests: this.mostRequests },
       warehouse: { memoryLimit: '256MB' },
-      retention: { deletedContentDays: 'never' },
+      retention: this.#expires
+        ? { deletedContentDays: 2, messagesMonths: 3, peopleMonths: 2, recordsDays: 70 }
+        : { deletedContentDays: 'never' },
       serve: { port: 0, host: '127.0.0.1' },
     };
     writeFileSync(join(this.folder, 'settings.yaml'), stringify(settings));
@@ -683,9 +753,8 @@ export class Simulation {
     this.#say(
       `${args.join(' ')} ${JSON.stringify(how)} -> ${code} ${code === 1 ? (stderr + stdout).slice(0, 600) : ''}`,
     );
-    const isUnexpected =
-      (stderr + stdout).includes('Unexpected error') || (code !== 'killed' && ![0, 1, 2, 3].includes(code));
-    if (isUnexpected)
+    if (code === 'killed') return ended;
+    if ((stderr + stdout).includes('Unexpected error') || ![0, 1, 2, 3].includes(code))
       throw this.#failed(
         'the program says what happened',
         `${code}: ${stderr.slice(-2000)}${stdout.slice(-2000)}`,

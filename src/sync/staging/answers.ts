@@ -215,6 +215,7 @@ function withoutPeople({ authors, persons }: Record<string, unknown>, text: Json
   );
 }
 
+/** Nothing counts the persons: one who is not named stays until the topic's own list does not name them either (sql/sync/stale.sql). */
 function stagePeople(staging: Staging, topic: Staged): void {
   const { id, authors, persons } = topic.item;
   if (Array.isArray(authors)) {
@@ -225,11 +226,9 @@ function stagePeople(staging: Staging, topic: Staged): void {
     );
   }
   if (!Array.isArray(persons)) return;
-  const parentId = id as string;
-  const text = partText(topic, 'persons');
-  const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId });
-  staging.items('topic_persons', topicListPerson, persons, key, { texts: text.elements() });
-  staging.members('topic_persons', parentId, idsIn(persons));
+  const texts = partText(topic, 'persons').elements();
+  const key = (one: Record<string, unknown>): ItemKey => ({ id: idOf(one), parentId: id as string });
+  staging.items('topic_persons', topicListPerson, persons, key, { texts });
 }
 
 /** A person as it is stored: the colleagues that its company lists are documents of the company. */
@@ -241,8 +240,8 @@ function withoutEmployees({ company }: Record<string, unknown>, text: JsonText):
 }
 
 /**
- * Stages which company a person belongs to, and the employees that the company lists. Nothing counts these: one who is not named
- * stays until their own record names another company (sql/sync/stale.sql).
+ * Stages which company a person belongs to, and the employees that the company lists, who may not be all: the table has those
+ * who are in no list of people from here (sql/models/company_employees.sql).
  */
 function stageCompany(staging: Staging, person: Staged): void {
   const { id, company } = person.item;

@@ -101,9 +101,7 @@ test('what the API deleted long ago loses its content; its row, its times and it
     doc('company_employees', 'p', 301, copy, 'c'),
   ]) {
     await loadBatch(warehouse, batchOf(runId, { documents: [again] }));
-    expect(
-      await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200)),
-    ).toMatchObject({ [again.endpoint]: 1 });
+    await warehouse.expireOld({ deleted: at(101), messages: null, people: null }, at(200));
     expect((await rows()).map(({ row }) => row).join('\n')).not.toMatch(/Castellanos/);
   }
   expect(await warehouse.all('FROM company_employees WHERE name IS NOT NULL')).toEqual([]);

@@ -152,7 +152,7 @@ describe('runLifecycle', () => {
     expect(published).toEqual({ path: 'signals.duckdb', bytes: 1, ms: 1, userViews: [] });
     expect(seen).toEqual(['/whoami', '/topics']);
     expect(trial.batches[0]?.requests.map(({ path }) => path)).toEqual(seen);
-    expect(trial.rows).toMatchObject([{ outcome: 'done', requests: 2, rowsNew: 2, rowsChanged: 1 }]);
+    expect(trial.rows).toMatchObject([{ outcome: 'done', requests: 2, rows: { new: 2, changed: 1 } }]);
   });
 
   it('a run that does not publish leaves the published file and old records alone', async () => {
