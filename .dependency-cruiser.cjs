@@ -159,7 +159,7 @@ module.exports = {
     only(
       'report-only-reads',
       'report',
-      [...warehouse, 'view', 'base', 'config'],
+      [...warehouse, 'view', 'base', 'contract', 'config'],
       'report turns what a snapshot says into a page. Settings, files and servers belong to commands.',
     ),
     only(
@@ -177,7 +177,7 @@ module.exports = {
     only(
       'serve-is-handed-its-jobs',
       'serve',
-      ['view', 'base', 'config'],
+      ['view', 'base', 'contract', 'config'],
       'serve runs jobs on a schedule and shows how they went, without knowing what they do. Let commands/serve hand the job in as a function.',
     ),
     only(

@@ -63,6 +63,11 @@ export function valueText(value: string | boolean | null | undefined): string {
   return typeof value === 'boolean' ? String(value).toUpperCase() : value;
 }
 
+/** A value of the API as words: `in progress`. */
+export function plainWord(value: string | null): string {
+  return value === null ? 'none' : value.replaceAll('_', ' ');
+}
+
 /** A moment as `2026-11-20 10:15:00Z`. */
 export function moment(at: Time): string {
   return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z`;

@@ -85,7 +85,10 @@ export async function makeDigest(
 ): Promise<Made & Digest> {
   const { digestOf } = await import('../report/digest.js');
   const data = await withSnapshot(setup, (snapshot) => readReport(snapshot, since), { file });
-  return { ...digestOf(data, setup.programVersion), asOf: data.header.as_of, since: data.header.since };
+  const { serve, organization } = setup.config;
+  const site =
+    serve.url && `${serve.url.replace(/\/+$/, '')}${organization === null ? '' : `/o/${organization}`}`;
+  return { ...digestOf(data, setup.programVersion, site), asOf: data.header.as_of, since: data.header.since };
 }
 
 /**

@@ -9,9 +9,15 @@ import {
   freshnessState,
 } from '../base/facts.js';
 import { isOverBound } from '../base/freshness-estimate.js';
+import { tableWidth } from '../cli/output.js';
 import { forEach } from '../cli/perform.js';
-import { organizationsText, statusSummary } from '../cli/text/status.js';
-import { type OrganizationLine, organizationLine, worstFirst } from '../serve/page/organizations.js';
+import {
+  type OrganizationLine,
+  organizationLine,
+  organizationsView,
+  worstFirst,
+} from '../serve/page/organizations.js';
+import { statusView } from '../serve/page/status.js';
 import { Agenda } from '../serve/schedule/agenda.js';
 import type { Job } from '../serve/schedule/job.js';
 import {
@@ -21,6 +27,9 @@ import {
   scheduleMemory,
 } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
+import { viewText } from '../view/text.js';
+import { Times } from '../view/times.js';
+import type { View } from '../view/view.js';
 import { all, command } from './command.js';
 import { readFacts } from './facts.js';
 import { eachOrganization, type Setup, setUp } from './setup.js';
@@ -44,7 +53,9 @@ export const status = command({
     );
   },
   show: (found) =>
-    Array.isArray(found) ? organizationsText(found, Date.now()) : statusSummary(found, Date.now()),
+    Array.isArray(found)
+      ? viewText(organizationsView(found), Date.now(), tableWidth() ?? Number.POSITIVE_INFINITY)
+      : shownStatus(found, Date.now()),
   exitCode(found) {
     if (!Array.isArray(found)) return found.exitCode;
     return found.every(isWell) ? ExitCode.done : ExitCode.incomplete;
@@ -54,15 +65,13 @@ export const status = command({
 /** What `status` reports: the facts that the status page shows as well, with the jobs of `serve`. */
 export interface StatusReport extends Facts {
   readonly freshness: readonly (Freshness & { readonly state: FreshnessState })[];
-  /** The jobs of `serve`; null where it never ran. */
-  readonly jobs: readonly NextRun[] | null;
+  /** The jobs of `serve` and their last runs; without jobs where it never ran. */
+  readonly schedule: ScheduleView;
   readonly exitCode: ExitCode;
 }
 
 /** The last runs that `status` reports; the status page lists more. */
 const shownRuns = 5;
-
-type NextRun = Pick<JobView, 'name' | 'run' | 'nextAt' | 'overdueSince' | 'unavailableSince' | 'last'>;
 
 /** The file in which `serve` remembers its runs. */
 export function scheduleFile(dataDir: string): string {
@@ -79,7 +88,6 @@ export async function statusOf(setup: Setup): Promise<StatusReport> {
   const facts = await readFacts(setup);
   const freshness = facts.freshness.map((one) => ({ ...one, state: freshnessState(one, now) }));
   const { contents } = facts;
-  const memory = await scheduleOf(setup);
   const isMissed =
     contents === null
       ? facts.holder === null
@@ -90,7 +98,7 @@ export async function statusOf(setup: Setup): Promise<StatusReport> {
     ...facts,
     contents: contents && { ...contents, runs: contents.runs.slice(0, shownRuns) },
     freshness,
-    jobs: memory && setup.config.serve.jobs.map((job) => nextRun(job, memory, now)),
+    schedule: await scheduleOf(setup, now),
     exitCode: isMissed ? ExitCode.incomplete : ExitCode.done,
   };
 }
@@ -101,17 +109,7 @@ export async function statusOf(setup: Setup): Promise<StatusReport> {
  */
 async function organizationStatus(setup: Setup, organization: string): Promise<OrganizationLine> {
   const now = (setup.clock ?? systemClock).now();
-  const memory = await scheduleOf(setup);
-  const schedule: ScheduleView = {
-    stopping: false,
-    running: null,
-    waiting: [],
-    history: memory?.history ?? [],
-    jobs: setup.config.serve.jobs.flatMap((job) => {
-      const lastSuccessAt = memory?.jobs[job.name]?.lastSuccessAt ?? null;
-      return memory ? { ...job, ...nextRun(job, memory, now), lastSuccessAt } : [];
-    }),
-  };
+  const schedule = await scheduleOf(setup, now);
   const known = await readFacts(setup).then(
     (facts) => ({ facts, problem: null }),
     (error: unknown) => ({ facts: null, problem: messageOf(error) }),
@@ -135,21 +133,38 @@ export function isWell({ state, doing }: OrganizationLine): boolean {
   return state === 'well' || state === 'open points' || (state === 'no data' && doing === 'running');
 }
 
-/** What `serve` remembers; null where it never ran. */
-function scheduleOf({ config, log }: Setup): Promise<ScheduleMemory | null> {
-  return fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
+/** What `serve` remembers, and when its jobs run next. */
+async function scheduleOf({ config, log }: Setup, now: number): Promise<ScheduleView> {
+  const memory = await fileStore(scheduleFile(config.dataDir), scheduleMemory, log).load();
+  return {
+    stopping: false,
+    running: null,
+    waiting: [],
+    history: memory?.history ?? [],
+    jobs: memory ? config.serve.jobs.map((job) => jobView(job, memory, now)) : [],
+  };
 }
 
-function nextRun(job: Job, { jobs, history }: ScheduleMemory, now: number): NextRun {
+function jobView(job: Job, { jobs, history }: ScheduleMemory, now: number): JobView {
   const agenda = new Agenda();
-  const { handledDue, retryAt, unavailable } = jobs[job.name] ?? {};
+  const { handledDue, retryAt, unavailable, lastSuccessAt = null } = jobs[job.name] ?? {};
   const missed = agenda.begin(job, millis(handledDue), now);
   return {
     name: job.name,
     run: job.run,
+    cron: job.cron,
+    timezone: job.timezone,
     nextAt: iso(agenda.nextStart(job, now, millis(retryAt))),
     overdueSince: missed === null || job.catchUp === false ? null : iso(missed),
     unavailableSince: unavailable?.since ?? null,
     last: history.find((record) => record.job === job.name) ?? null,
+    lastSuccessAt,
   };
+}
+
+/** What the command shows: the status page without what happens at this moment. */
+export function shownStatus(report: StatusReport, now: number): View {
+  const { schedule, ...facts } = report;
+  const look = { times: new Times(now, 'UTC'), link: (path: string) => path };
+  return statusView({ facts, problem: null, schedule }, look);
 }

@@ -418,6 +418,11 @@ const serve = section({
     .describe(
       'Accepted host names of the pages besides localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',
     ),
+  url: z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://signalhouse.example.com' })
+    .nullable()
+    .default(null)
+    .describe('Where people open the pages, e.g. https://signalhouse.example.com: a digest links there.'),
   users: z
     .array(user)
     .refine(

@@ -20,6 +20,8 @@ import { byTopic, type EmbeddedEntry, listed, paged, paging, type ResourceEntry 
 import { presenceColumns, type TableEntry } from './table-entry.js';
 
 export const priorities = ['very_low', 'low', 'default', 'high', 'very_high'] as const;
+/** As people read a backlog. */
+export const urgentFirst = priorities.toReversed();
 export const priority = z.enum(priorities);
 
 /** The lifecycle states that a client may set. Only the service sets `unknown`. */

@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, writeAtomicallySync } from '../base/atomic-file.js';
 import { type Clock, iso } from '../base/clock.js';
+import { StorageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { entityKey } from './change.js';
 import { isSame } from './compare.js';
@@ -68,11 +69,18 @@ export class Drafts {
     return this.#read(fileOf(by)) ?? { by, reason: '', edits: [], last: 0, reviewed: null };
   }
 
-  /** Those that are not empty. */
+  /** Those that are not empty; one whose file cannot be read is its owner's to hear of. */
   all(): Draft[] {
     const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
     return names
-      .flatMap((name) => (name.endsWith(ending) ? (this.#read(name) ?? []) : []))
+      .flatMap((name) => {
+        try {
+          return name.endsWith(ending) ? (this.#read(name) ?? []) : [];
+        } catch (error) {
+          if (error instanceof StorageError) return [];
+          throw error;
+        }
+      })
       .filter(({ edits }) => edits.length > 0);
   }
 
@@ -119,11 +127,11 @@ export class Drafts {
     this.#save({ ...draft, reviewed: { id, upTo } });
   }
 
-  /** Null when there is none. What was confirmed is in the queue, and no draft any more: a kill between the two changes nothing. */
+  /** Null when there is none; throws StorageError for a file that is not a draft. What was confirmed is in the queue, and no draft any more: a kill between the two changes nothing. */
   #read(name: string): Draft | null {
     const path = join(this.#folder, name);
     if (!existsSync(path)) return null;
-    const draft = draftSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+    const draft = draftIn(path);
     const { reviewed } = draft;
     const state = reviewed && this.previews.get(reviewed.id)?.state;
     if (!reviewed || !state || state === 'new' || state === 'cancelled') return draft;
@@ -140,6 +148,17 @@ export class Drafts {
       makeFolder(this.#folder);
       writeAtomicallySync(path, JSON.stringify(draft));
     }
+  }
+}
+
+function draftIn(path: string): Draft {
+  try {
+    return draftSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    throw new StorageError('Your draft cannot be read, so these pages cannot show it', {
+      hint: `Ask the people who run Signalhouse to move imports/${basename(path)} out of the data directory; its edits are lost`,
+      cause: error,
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 import { oneLine } from '../base/display-width.js';
-import { count, counted } from '../base/units.js';
+import { count, counted, plainWord } from '../base/units.js';
 import { html, linked } from '../view/html.js';
-import { day, plain, wait } from './elements.js';
+import { day, wait } from './elements.js';
 import { documentPage } from './page.js';
 import type { ReportData } from './read.js';
 
@@ -30,9 +30,10 @@ const most = 5;
 
 /**
  * The digest of a report's numbers since `data.header.since`: one short page as HTML and as plain text. It leaves the house: of
- * people it has initials only. `version` is that of the program.
+ * people it has initials only. `version` is that of the program; `site` is where its readers open the pages of serve, to which the
+ * lines then link.
  */
-export function digestOf(data: ReportData, version: string): Digest {
+export function digestOf(data: ReportData, version: string, site: string | null = null): Digest {
   const { organization, as_of: asOf, last_sync_at: synced, since } = data.header;
   const name = oneLine(organization ?? 'Signalhouse');
   const period = asOf === null ? 'no data yet' : `${day(since)} to ${day(asOf)}`;
@@ -40,7 +41,7 @@ export function digestOf(data: ReportData, version: string): Digest {
   // Lists are read first: of what happened during a sync, some comes with the next one only. The next digest begins here.
   const end = asOf !== null && synced !== null && synced < asOf ? synced : asOf;
   const upTo = `Data up to ${end ?? 'no time: there are none yet'}.`;
-  const parts = partsOf(data);
+  const parts = partsOf(data, site);
   const shown = (heading: string, found: number) => `${heading}: ${found === 0 ? 'nothing' : count(found)}`;
   const text = [
     title,
@@ -75,45 +76,75 @@ function moreLine(found: number, lines: readonly Line[]): string[] {
   return found > lines.length && lines.length > 0 ? [`  and ${count(found - lines.length)} more`] : [];
 }
 
-function partsOf(data: ReportData): Part[] {
-  const part = <Row extends { readonly found: number; readonly url?: string | null }>(
+function partsOf(data: ReportData, site: string | null): Part[] {
+  const part = <Row extends { readonly found: number }>(
     heading: string,
     rows: readonly Row[],
     line: (row: Row) => string,
+    url: (row: Row) => string | null,
   ): Part => {
-    const lines = rows.slice(0, most).map((row) => ({
-      text: oneLine(line(row)),
-      url: row.url ? oneLine(row.url) : null,
-    }));
+    const lines = rows.slice(0, most).map((row) => {
+      const address = url(row);
+      return { text: oneLine(line(row)), url: address && oneLine(address) };
+    });
     return { heading, found: rows[0]?.found ?? 0, lines };
   };
-  const of = (priority: string | null) => (priority === null ? '' : `${plain(priority)}, `);
+  const page = (path: string, id: string | null) =>
+    site === null || id === null ? null : `${site}/${path}/${encodeURIComponent(id)}`;
+  const ofTopic = ({ topic_id: id }: { readonly topic_id: string }) => page('topics', id);
+  const of = (priority: string | null) => (priority === null ? '' : `${plainWord(priority)}, `);
   const companies = (number: number) => counted(number, 'company', 'companies');
   return [
-    part('New topics', data.newTopics, ({ title, topic_id: id, priority, companies: all }) => {
-      return `${title ?? id} (${of(priority)}${companies(all)})`;
-    }),
-    part('Topics that grew', data.growing, ({ title, topic_id: id, messages, before }) => {
-      return `${title ?? id}: ${counted(messages, 'message')} in 7 days, ${count(before)} in the 7 before`;
-    }),
-    part('Conversations that wait for us', data.longestWaiting, (row) => {
-      const who = row.name === null ? '' : `, ${initials(row.name)}`;
-      return `${row.title ?? `Conversation of ${day(row.last_message_at)}`} (for ${wait(row.hours)}${row.is_vip ? ', VIP' : ''}${who})`;
-    }),
-    part('Decisions', data.latestChanges, (row) => {
-      const by = row.changed_by === null ? '' : ` by ${initials(row.changed_by)}`;
-      return `${row.title ?? row.topic_id}: ${row.field} from ${plain(row.before)} to ${plain(row.after)}${by}, ${day(row.changed_at)}`;
-    }),
-    part('Companies at risk', data.companies, (row) => {
-      const waiting =
-        row.waiting === 0 ? '' : `, ${counted(row.waiting, 'conversation waits', 'conversations wait')}`;
-      return `${row.name ?? row.company_id}${row.is_vip ? ' (VIP)' : ''}: ${counted(row.messages, 'message')} in 28 days, ${count(row.before)} in the 28 before${waiting}`;
-    }),
+    part(
+      'New topics',
+      data.newTopics,
+      ({ title, topic_id: id, priority, companies: all }) => {
+        return `${title ?? id} (${of(priority)}${companies(all)})`;
+      },
+      ofTopic,
+    ),
+    part(
+      'Topics that grew',
+      data.growing,
+      ({ title, topic_id: id, messages, before }) => {
+        return `${title ?? id}: ${counted(messages, 'message')} in 7 days, ${count(before)} in the 7 before`;
+      },
+      ofTopic,
+    ),
+    part(
+      'Conversations that wait for us',
+      data.longestWaiting,
+      (row) => {
+        const who = row.name === null ? '' : `, ${initials(row.name)}`;
+        return `${row.title ?? `Conversation of ${day(row.last_message_at)}`} (for ${wait(row.hours)}${row.is_vip ? ', VIP' : ''}${who})`;
+      },
+      ({ url }) => url,
+    ),
+    part(
+      'Decisions',
+      data.latestChanges,
+      (row) => {
+        const by = row.changed_by === null ? '' : ` by ${initials(row.changed_by)}`;
+        return `${row.title ?? row.topic_id}: ${row.field} from ${plainWord(row.before)} to ${plainWord(row.after)}${by}, ${day(row.changed_at)}`;
+      },
+      ofTopic,
+    ),
+    part(
+      'Companies at risk',
+      data.companies,
+      (row) => {
+        const waiting =
+          row.waiting === 0 ? '' : `, ${counted(row.waiting, 'conversation waits', 'conversations wait')}`;
+        return `${row.name ?? row.company_id}${row.is_vip ? ' (VIP)' : ''}: ${counted(row.messages, 'message')} in 28 days, ${count(row.before)} in the 28 before${waiting}`;
+      },
+      ({ company_id: id }) => page('companies', id),
+    ),
     // Without a pair, a row still has what was measured.
     part(
       'Probably the same topics',
       data.duplicates.filter(({ entity_type: type, id_1: id }) => type === 'topic' && id !== null),
       ({ id_1, name_1, id_2, name_2 }) => `${name_1 ?? id_1} = ${name_2 ?? id_2}`,
+      ({ id_1: id }) => page('topics', id),
     ),
   ];
 }

@@ -38,11 +38,6 @@ export function weeklyTable(title: string, weeks: readonly string[], series: rea
   );
 }
 
-/** A value of the API as a word. */
-export function plain(value: string | null): string {
-  return value === null ? 'none' : value.replaceAll('_', ' ');
-}
-
 /** The text, when there are more rows than are shown. */
 export function most(rows: readonly { readonly found: number }[], text: string): string {
   return (rows[0]?.found ?? 0) > rows.length ? text : '';

@@ -1,5 +1,6 @@
 import { groupBy } from '../base/group-by.js';
-import { count, counted } from '../base/units.js';
+import { count, counted, plainWord } from '../base/units.js';
+import { urgentFirst } from '../contract/topics.js';
 import { bars, groupColumns, weeklyColumns } from '../view/charts.js';
 import { type Html, html, linked, type Piece, quiet } from '../view/html.js';
 import {
@@ -8,7 +9,6 @@ import {
   figure,
   monthName,
   most,
-  plain,
   shownOf,
   titled as table,
   wait,
@@ -73,8 +73,6 @@ function summary({ header, totals, growing, companies, pushed }: ReportData): Ht
   ]}</ul>`;
 }
 
-const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
-
 function backlog(data: ReportData, link: PageLink): Html {
   const { backlogWeeks: rows, totals, header } = data;
   if (rows.length === 0 && totals.open_topics === 0) return quiet('No topic is open.');
@@ -85,8 +83,8 @@ function backlog(data: ReportData, link: PageLink): Html {
   return html`<p>${lead}</p>${backlogOver(
     'Open topics at the end of each week, by priority',
     weeks,
-    [...priorities, null].map((priority) => ({
-      name: plain(priority),
+    [...urgentFirst, null].map((priority) => ({
+      name: plainWord(priority),
       color: priorityColors[priority ?? 'none'] ?? 's6',
       rows: rows.filter((row) => row.priority === priority),
     })),
@@ -94,7 +92,7 @@ function backlog(data: ReportData, link: PageLink): Html {
     'Open topics at the end of each week, by state',
     weeks,
     statesOf(rows).map((state, index) => ({
-      name: plain(state),
+      name: plainWord(state),
       color: stateColors[state] ?? colorAt(index + 3),
       rows: rows.filter((row) => row.state === state),
     })),
@@ -135,22 +133,22 @@ function statesOf(rows: readonly { readonly state: string }[]): string[] {
 function backlogNow({ backlog: rows }: ReportData): Html | null {
   if (rows.length === 0) return null;
   const states = statesOf(rows);
-  const shown = [...priorities, null].filter((one) => rows.some(({ priority }) => priority === one));
+  const shown = [...urgentFirst, null].filter((one) => rows.some(({ priority }) => priority === one));
   const topics = (one: string | null, state: string) =>
     rows.find((row) => row.priority === one && row.state === state)?.topics ?? 0;
   const series = states.map((state, index) => ({
-    name: plain(state),
+    name: plainWord(state),
     color: stateColors[state] ?? colorAt(index + 3),
     values: shown.map((one) => topics(one, state)),
   }));
   const total = (one: string | null) => states.reduce((sum, state) => sum + topics(one, state), 0);
   return html`<h3>Open topics now, by priority and state</h3>${figure({
-    chart: groupColumns('Open topics by priority and state', shown.map(plain), series),
+    chart: groupColumns('Open topics by priority and state', shown.map(plainWord), series),
     series,
     table: table(
       'Open topics by priority and state',
-      ['priority', ...states.map((state) => `${plain(state)}#`), 'all#'],
-      shown.map((one) => [plain(one), ...states.map((state) => topics(one, state)), total(one)]),
+      ['priority', ...states.map((state) => `${plainWord(state)}#`), 'all#'],
+      shown.map((one) => [plainWord(one), ...states.map((state) => topics(one, state)), total(one)]),
     ),
   })}`;
 }
@@ -173,7 +171,7 @@ function growing({ growing: rows }: ReportData, link: PageLink): Html {
       ['topic', 'priority', 'last 7 days#', '7 days before#', 'more#', 'companies#'],
       rows.map((row) => [
         link(row.title ?? row.topic_id, topicPath(row.topic_id)),
-        plain(row.priority),
+        plainWord(row.priority),
         row.messages,
         row.before,
         row.momentum,
@@ -213,7 +211,7 @@ function waiting(data: ReportData): Html {
       linked(row.title ?? `Conversation of ${day(row.last_message_at)}`, row.url),
       row.name,
       row.is_vip ? 'VIP' : '',
-      plain(row.priority),
+      plainWord(row.priority),
       wait(row.hours),
       row.was_answered_before ? 'yes' : 'never',
       row.source,
@@ -471,8 +469,8 @@ function changes({ changes: rows, latestChanges }: ReportData, link: PageLink): 
     latestChanges.map((row) => [
       link(row.title ?? row.topic_id, topicPath(row.topic_id)),
       row.field,
-      plain(row.before),
-      plain(row.after),
+      plainWord(row.before),
+      plainWord(row.after),
       row.changed_by,
       day(row.changed_at),
     ]),
@@ -492,16 +490,16 @@ to edit.</p>`;
   return html`${countsFigure(
     'Changes by what became of them',
     ['status', 'changes#'],
-    rows.map(({ status, changes: times }) => [plain(status), times, statusColors[status] ?? 'accent']),
+    rows.map(({ status, changes: times }) => [plainWord(status), times, statusColors[status] ?? 'accent']),
   )}${table(
     `The latest changes${shownOf(latestPushed)}`,
     ['topic or company', 'what', 'from', 'to', 'status', 'by', 'on'],
     latestPushed.map((row) => [
       row.title ?? row.entity_id,
-      plain(row.field),
-      plain(row.before),
-      plain(row.after),
-      row.error === null ? plain(row.status) : `${plain(row.status)}: ${row.error}`,
+      plainWord(row.field),
+      plainWord(row.before),
+      plainWord(row.after),
+      row.error === null ? plainWord(row.status) : `${plainWord(row.status)}: ${row.error}`,
       row.requested_by,
       day(row.changed_at),
     ]),

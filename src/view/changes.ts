@@ -1,8 +1,8 @@
-import { counted, valueText } from '../base/units.js';
+import { counted, moment, valueText } from '../base/units.js';
 import type { Change, Status } from '../push/change.js';
 import type { Decision } from '../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../push/facts.js';
-import type { Values } from '../push/fields.js';
+import type { Value, Values } from '../push/fields.js';
 import type { Tone } from './html.js';
 import {
   type Badge,
@@ -80,9 +80,8 @@ function notesOf(change: TitledChange): string[] {
 
 /** What a change replaced that nobody had seen. */
 export function replacedText({ field, value, name, at }: TitledChange['replaced'][number]): string {
-  const who = name === null ? '' : ` by ${name}`;
-  const when = at === null ? '' : ` on ${at.slice(0, 16).replace('T', ' ')}Z`;
-  return `it replaced ${field} ${valueText(value)}, set${who}${when} after the change was made`;
+  const when = at === null ? '' : ` on ${moment(at)}`;
+  return `it replaced ${field} ${valueText(value)}, which ${name ?? 'another person'} set${when}, after it was read`;
 }
 
 export const decisionHeading = 'Conflicts: overwrite what the API has, or keep it';
@@ -196,8 +195,13 @@ export function decidedView(made: readonly Decision[], done: string): View {
 /** What a change does: each field with its value before and after. */
 export function fieldChanges({ wanted, base }: Pick<Change, 'wanted' | 'base'>): FieldChange[] {
   return Object.entries(wanted).map(([name, value]) => {
-    return { name, from: valueText(base[name]), to: valueText(value) };
+    return { name, from: shownValue(base[name]), to: shownValue(value) };
   });
+}
+
+/** A value in a list of changes: sheets have TRUE and FALSE, people say yes and no. */
+export function shownValue(value: Value | undefined): string {
+  return typeof value === 'boolean' ? (value ? 'yes' : 'no') : valueText(value);
 }
 
 function valuesText(values: Values): string {

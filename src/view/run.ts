@@ -18,7 +18,11 @@ export function syncView(report: SyncReport): View {
   const incomplete = rejected.new + failures.length > 0 ? 'with failures' : 'incomplete';
   const left = outcome === 'done' ? [] : [dueTable(leftByResource)];
   return [
-    { id: 'run', heading: `Run ${runId}`, blocks: [{ facts: syncFacts(report, incomplete) }] },
+    {
+      id: 'run',
+      heading: `Run ${runId}: ${outcomeText(report, incomplete)}`,
+      blocks: [{ facts: syncFacts(report) }],
+    },
     { id: 'failures', heading: 'Failed', blocks: [{ list: failureTexts(failures) }] },
     { id: 'scans', heading: unreadHeading, blocks: [{ list: scanTexts(scans) }] },
     { id: 'rejected', heading: 'Newly rejected', blocks: [{ list: rejected.examples.map(failureText) }] },
@@ -34,10 +38,10 @@ export function syncView(report: SyncReport): View {
   ];
 }
 
-function syncFacts(report: SyncReport, incomplete: string): Fact[] {
+function syncFacts(report: SyncReport): Fact[] {
   const { outcome, rejected } = report;
   return [
-    ...runFacts(report, incomplete),
+    ...runFacts(report),
     ['rejected', `${count(rejected.new)} new, ${count(rejected.known)} from earlier runs`],
     ['kept', outcome === 'stopped' ? 'everything fetched so far' : null],
     ['left due', leftText(report)],
@@ -46,10 +50,9 @@ function syncFacts(report: SyncReport, incomplete: string): Fact[] {
 }
 
 /** The facts of every run. */
-function runFacts(report: SyncReport | StoredPush, incomplete: string): Fact[] {
+function runFacts(report: SyncReport | StoredPush): Fact[] {
   const { organization, requests, minutes } = report;
   return [
-    ['outcome', outcomeText(report, incomplete)],
     ['organization', nameOf(organization)],
     ['took', `${duration(minutes * 60_000)}, ${counted(requests.total, 'request')}`],
     ['429s', requests.rateLimited],
@@ -65,7 +68,6 @@ function outcomeText(
   return { done: 'done', incomplete: `done, but ${incomplete}`, failed: 'FAILED' }[outcome];
 }
 
-/** A row of ops.runs is written before the publication, and does not know it. */
 function publishedFact({ published }: Pick<SyncReport, 'published'>, nothing: string): Fact {
   return ['published', published ? `${published.path} (${bytes(published.bytes)})` : nothing];
 }
@@ -219,7 +221,8 @@ export function planView(report: Planned): View {
 export function storedRunView(command: string, summary: Json): { facts: readonly Fact[]; sections: View } {
   const [head, ...sections] = storedView(command, summary);
   const facts = head?.blocks.flatMap((block) => ('facts' in block ? block.facts : [])) ?? [];
-  return { facts: facts.filter(([name]) => name !== 'outcome'), sections };
+  // The row is stored before the publication, and does not know it.
+  return { facts: facts.filter(([name]) => name !== 'published'), sections };
 }
 
 function storedView(command: string, summary: Json): View {
@@ -259,7 +262,7 @@ export function pushView(report: PushReport): View {
 function storedPushView(report: StoredPush): View {
   const { runId, requests, left, failed, unchanged } = report;
   const facts: Fact[] = [
-    ...runFacts(report, 'with failures or conflicts'),
+    ...runFacts(report),
     ['applied', report.applied],
     ['unchanged', `${count(unchanged)} (already up to date)`],
     ['conflict', report.conflict],
@@ -270,7 +273,11 @@ function storedPushView(report: StoredPush): View {
   ];
   const reasons = counts('reason', 'changes', failed.byReason, { largestFirst: true });
   return [
-    { id: 'run', heading: `Push ${runId}`, blocks: [{ facts }] },
+    {
+      id: 'run',
+      heading: `Push ${runId}: ${outcomeText(report, 'with failures or conflicts')}`,
+      blocks: [{ facts }],
+    },
     { id: 'reasons', heading: 'Failed, by reason', blocks: [reasons] },
     notes(report),
     requestsSection(requests),

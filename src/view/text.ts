@@ -1,7 +1,7 @@
 import { cut, widthOf } from '../base/display-width.js';
-import { ago, count, moment } from '../base/units.js';
+import { ago, count, duration, moment } from '../base/units.js';
 import { Html } from './html.js';
-import type { Block, ValueChange, View, Words } from './view.js';
+import type { Block, Moment, Todo, ValueChange, View, Words } from './view.js';
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
@@ -234,29 +234,48 @@ export function pairs(facts: readonly Fact[]): string {
     .join('\n');
 }
 
-/** A view as text for a terminal, in 80 columns. */
-export function viewText(view: View, now: number): string {
+/** A view as text for a terminal, in 80 columns; tables may be wider. */
+export function viewText(view: View, now: number, tableWidth = wide): string {
   return sections(
     view.map(({ heading, blocks }) => [
       heading,
       blocks
-        .map((one) => blockText(one, now))
+        .map((one) => blockText(one, now, tableWidth))
         .filter((text) => text !== '')
         .join('\n'),
     ]),
   );
 }
 
-function blockText(block: Block, now: number): string {
+function blockText(block: Block, now: number, tableWidth: number): string {
   if (block instanceof Html) return '';
   if ('commands' in block) return block.commands.join('\n');
   if ('sentence' in block) return hanging('', String(cellOf(block.sentence, now) ?? ''), wide).join('\n');
   if ('facts' in block) return pairs(block.facts.map(([name, value]) => [name, cellOf(value, now)]));
   if ('list' in block) return list(some(block.list.map((one) => String(cellOf(one, now) ?? ''))));
+  if ('todo' in block) return block.todo.map((one) => todoText(one, now)).join('\n');
   if ('changes' in block) return list(block.changes.map((one) => changeText(one, now)));
   if (block.rows.length === 0) return '';
-  const rows = block.rows.map((row) => row.map((cell) => cellOf(cell, now)));
-  return table(block.columns, rows, wide);
+  const rows = block.rows.map((row) => row.map((cell) => cellOf(withoutNotes(cell), now)));
+  return table(block.columns, rows, tableWidth);
+}
+
+function todoText({ title, reason, commands }: Todo['todo'][number], now: number): string {
+  return [list([`${title}: ${cellText(cellOf(reason, now))}`]), indent(commands.join('\n'))].join('\n');
+}
+
+function momentText({ at, as }: Moment, now: number): string {
+  if (at !== null && as === 'clock') return moment(at);
+  const ahead = at === null ? 0 : Date.parse(at) - now;
+  return ahead > 0 ? `in ${duration(ahead)}` : ago(at, now);
+}
+
+function withoutNotes(words: Words): Words {
+  return Array.isArray(words) ? words.filter((one: Words) => !isNote(one)) : words;
+}
+
+function isNote(words: Words): boolean {
+  return words !== null && typeof words === 'object' && 'note' in words;
 }
 
 function changeText({ what, fields, state = null }: ValueChange, now: number): string {
@@ -269,15 +288,14 @@ function changeText({ what, fields, state = null }: ValueChange, now: number): s
 function cellOf(words: Words, now: number): Cell {
   if (words === null || typeof words === 'string' || typeof words === 'number') return words;
   if (words instanceof Html) return null;
-  if ('as' in words) return words.as === 'age' || words.at === null ? ago(words.at, now) : moment(words.at);
+  if ('as' in words) return momentText(words, now);
   if ('badge' in words) return words.badge;
   if ('path' in words) return cellOf(words.words, now);
   if ('code' in words) return words.code;
   if ('note' in words) return cellOf(words.note, now);
   const said = words.flatMap((one) => {
     const cell = cellOf(one, now);
-    const isNote = one !== null && typeof one === 'object' && 'note' in one;
-    return cell === null ? [] : [isNote ? ` ${cellText(cell)}` : cellText(cell)];
+    return cell === null ? [] : [isNote(one) ? ` ${cellText(cell)}` : cellText(cell)];
   });
   return said.length === 0 ? null : said.join('').trim();
 }

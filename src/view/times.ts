@@ -15,9 +15,9 @@ export class Times {
     readonly zone: string,
   ) {}
 
-  /** `3 min ago`. */
+  /** `3 min ago`, or `in 6 h 20 min`. */
   since(at: Iso | null): Html {
-    return this.#time(at, (ms) => ago(ms, this.now));
+    return this.#time(at, (ms) => (ms > this.now ? `in ${duration(ms - this.now)}` : ago(ms, this.now)));
   }
 
   /** `126 d`, or `5 h` within a day: for lists. */
@@ -26,11 +26,6 @@ export class Times {
       const hours = Math.max(0, this.now - ms) / 3_600_000;
       return hours < 24 ? `${Math.floor(hours)} h` : `${count(Math.floor(hours / 24))} d`;
     });
-  }
-
-  /** `in 6 h 20 min`, or `now`. */
-  until(at: Iso | null): Html {
-    return this.#time(at, (ms) => (ms <= this.now ? 'now' : `in ${duration(ms - this.now)}`));
   }
 
   /** `today 03:00`, `Monday 03:00` within a week, `21 Nov 03:00` otherwise. */

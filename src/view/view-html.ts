@@ -1,7 +1,7 @@
 import { count } from '../base/units.js';
 import { badge, Html, html, notListed, type Piece, section, table } from './html.js';
 import type { Times } from './times.js';
-import type { Block, Changes, FieldChange, Section, View, Words } from './view.js';
+import type { Block, Changes, Fact, FieldChange, Section, Todo, View, Words } from './view.js';
 
 /** How a page shows moments and links. */
 export interface Look {
@@ -22,8 +22,10 @@ export function sectionHtml({ id, heading, blocks, isClosed = false }: Section, 
   const shown = blocks.map((one) => blockHtml(one, id, heading, look)).filter((one) => one !== null);
   if (shown.length === 0) return null;
   if (!isClosed) return section(id, heading, ...shown);
-  const rows = blocks.flatMap((one) => ('rows' in one ? one.rows : 'list' in one ? one.list : []));
-  return html`<details id="${id}" class="card"><summary>${heading} <span class="quiet">(${count(rows.length)})</span></summary>${shown}</details>\n`;
+  const [first] = blocks;
+  const rows = first === undefined ? [] : 'rows' in first ? first.rows : 'list' in first ? first.list : [];
+  const number = rows.length > 0 ? html` <span class="quiet">(${count(rows.length)})</span>` : null;
+  return html`<details id="${id}" class="card"><summary>${heading}${number}</summary>${shown}</details>\n`;
 }
 
 function blockHtml(block: Block, id: string, heading: string, look: Look): Html | null {
@@ -31,22 +33,25 @@ function blockHtml(block: Block, id: string, heading: string, look: Look): Html 
   if ('sentence' in block)
     return isEmpty(block.sentence) ? null : html`<p>${pieceOf(block.sentence, look)}</p>`;
   if ('commands' in block) return html`${block.commands.map(commandHtml)}`;
-  if ('facts' in block) {
-    const facts = block.facts.filter(([, value]) => !isEmpty(value));
-    return facts.length === 0
-      ? null
-      : html`<dl>${facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${pieceOf(value, look)}</dd></div>\n`)}</dl>`;
-  }
+  if ('facts' in block) return factsHtml(block.facts, look);
   if ('list' in block) {
     const lines = block.list.slice(0, maxListed).map((one) => html`<li>${pieceOf(one, look)}</li>\n`);
     return lines.length === 0
       ? null
       : html`<ul class="lines">${lines}</ul>${notListed(block.list.length - lines.length)}`;
   }
+  if ('todo' in block) return todoHtml(block, look);
   if ('changes' in block) return changesHtml(block, id, look);
   if (block.rows.length === 0) return null;
   const rows = block.rows.slice(0, maxListed).map((row) => row.map((cell) => pieceOf(cell, look)));
   return html`${table(`${id}-table`, heading, block.columns, rows)}${notListed(block.rows.length - rows.length)}`;
+}
+
+/** Names and values; null when there are none. */
+export function factsHtml(facts: readonly Fact[], look: Look): Html | null {
+  const shown = facts.filter(([, value]) => !isEmpty(value));
+  if (shown.length === 0) return null;
+  return html`<dl>${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${pieceOf(value, look)}</dd></div>\n`)}</dl>`;
 }
 
 /** The most changes that a page lists. */
@@ -64,12 +69,24 @@ function changesHtml({ changes }: Changes, id: string, look: Look): Html | null 
 }
 
 /** A field with its value before and after. */
-function fieldHtml({ name, from, to }: FieldChange): Html {
+export function fieldHtml({ name, from, to }: FieldChange): Html {
   return html`<span class="value">${name.replaceAll('_', ' ')}: <s>${from}</s> → <strong>${to}</strong></span> `;
 }
 
+function todoHtml({ todo }: Todo, look: Look): Html | null {
+  if (todo.length === 0) return null;
+  const entries = todo.map(
+    ({ tone, title, reason, commands }) => html`<li class="${tone}">
+<h3>${title}</h3>
+<p class="message">${pieceOf(reason, look)}</p>
+${commands.map(commandHtml)}
+</li>\n`,
+  );
+  return html`<ol class="attention">${entries}</ol>`;
+}
+
 /** A command with a button that copies it. */
-export function commandHtml(command: string): Html {
+function commandHtml(command: string): Html {
   return html`<div class="command"><code>${command}</code><button type="button" class="copy">Copy</button></div>`;
 }
 

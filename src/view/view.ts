@@ -17,7 +17,7 @@ export interface Section {
 }
 
 /** `Html` is for pages alone: a chart or a form. */
-export type Block = Facts | Table | List | Changes | Sentence | Commands | Html;
+export type Block = Facts | Table | List | Changes | Todo | Sentence | Commands | Html;
 
 /** Names and values; a fact whose value is null is left out. */
 interface Facts {
@@ -53,6 +53,16 @@ export interface FieldChange {
   readonly to: string;
 }
 
+/** What a person should do: what is wrong, why, and the commands that fix it or show more. */
+export interface Todo {
+  readonly todo: readonly {
+    readonly tone: Tone;
+    readonly title: string;
+    readonly reason: Words;
+    readonly commands: readonly string[];
+  }[];
+}
+
 interface Sentence {
   readonly sentence: Words;
 }
@@ -68,7 +78,7 @@ export type Words = string | number | null | Marked | readonly Words[];
 /** `Html` is for pages alone. */
 type Marked = Moment | Badge | Link | Code | Note | Html;
 
-/** A moment as its age, or by the clock. */
+/** A moment as its age (or the time until then), or by the clock. */
 export interface Moment {
   readonly at: Iso | null;
   readonly as: 'age' | 'clock';
@@ -89,7 +99,7 @@ interface Code {
   readonly code: string;
 }
 
-/** Said with less weight, or below the rest of a cell. */
+/** Said with less weight: on a page below the rest of a cell, and in a table of a terminal not at all. */
 interface Note {
   readonly note: Words;
 }

@@ -111,7 +111,7 @@ describe('serve', () => {
     const status = JSON.parse(told.stdout) as StatusReport;
     // People are older than their objective by now.
     expect([told.code, status.exitCode]).toEqual([3, 3]);
-    expect(status.jobs?.map(({ name }) => name)).toEqual(['often', 'dump']);
+    expect(status.schedule.jobs.map(({ name }) => name)).toEqual(['often', 'dump']);
     expect(status.freshness[0]).toMatchObject({ resource: 'topics', state: 'fresh' });
     expect(status.spent.slices.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThan(50);
   });
@@ -226,7 +226,7 @@ it('a signal in the middle of a job commits and publishes; the next start makes 
     expect(existsSync(join(pulling.dataDir, 'signals.duckdb'))).toBe(true);
     const status = JSON.parse((await pulling.start(['status', '--json']).ended).stdout) as StatusReport;
     expect(status.contents?.left?.due).toBeGreaterThan(0);
-    expect(status.jobs?.[0]).toMatchObject({
+    expect(status.schedule.jobs[0]).toMatchObject({
       overdueSince: expect.any(String),
       last: { outcome: 'interrupted', trigger: 'catch-up' },
     });

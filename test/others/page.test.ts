@@ -129,7 +129,7 @@ describe('the status page in a browser', () => {
     view = { ...someSchedule, running: null, waiting: [] };
     const [first] = someSchedule.history;
     view = { ...view, history: [{ ...first!, job: 'a new one', runIds: [] }, ...someSchedule.history] };
-    await page.locator('#state', { hasText: 'Nothing is running' }).waitFor({ state: 'attached' });
+    await page.locator('#state', { hasText: 'Nothing now' }).waitFor({ state: 'attached' });
     await page.locator('#runs', { hasText: 'a new one' }).waitFor();
     expect(await page.locator('#now').count()).toBe(0);
     expect(await page.locator('#state').getAttribute('aria-live')).toBe('polite');
@@ -157,12 +157,12 @@ describe('the status page in a browser', () => {
     view = { ...someSchedule, running: null, waiting: [] };
     server = await start(port);
     await page.locator('#connection').waitFor({ state: 'hidden' });
-    expect(await page.locator('#state').innerText()).toContain('Nothing is running');
+    expect(await page.locator('#state').innerText()).toContain('Nothing now');
   });
 
   it('works without a script, and renews itself all the same', async () => {
     const { page } = await open({ javaScriptEnabled: false });
-    expect(await page.locator('#state').innerText()).toContain('hourly-push is running');
+    expect(await page.locator('#state').innerText()).toContain('Running hourly-push');
     expect(await page.locator('meta[http-equiv=refresh]').getAttribute('content')).toBe('15');
     expect(await page.locator('#freshness-chart').innerText()).toContain(someFacts.freshness[0]!.resource);
   });

@@ -1,14 +1,9 @@
 import type { Iso } from '../../base/clock.js';
 import { folded } from '../../base/closest.js';
+import { urgentFirst } from '../../contract/topics.js';
 import type { Change } from '../../push/change.js';
 import type { Snapshot } from '../../read/query.js';
-import {
-  type CompanyName,
-  priorities,
-  type TopicFilter,
-  type TopicLine,
-  vipsOf,
-} from '../../serve/page/topics.js';
+import { type CompanyName, type TopicFilter, type TopicLine, vipsOf } from '../../serve/page/topics.js';
 import { sqlFile } from '../../store/sql.js';
 
 /** Every topic of a published file in memory: a page of the list, sorted and filtered in any way, takes milliseconds. */
@@ -145,8 +140,8 @@ type Key = number | string | Iso | null;
 
 /** 1 is the most urgent; one without a priority comes last. */
 function rankOf({ priority }: TopicLine): number {
-  const at = (priorities as readonly (string | null)[]).indexOf(priority);
-  return at === -1 ? priorities.length : at;
+  const at = (urgentFirst as readonly (string | null)[]).indexOf(priority);
+  return at === -1 ? urgentFirst.length : at;
 }
 
 /** What a column is sorted by; null comes last in both directions. */

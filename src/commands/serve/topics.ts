@@ -3,7 +3,6 @@ import { folded } from '../../base/closest.js';
 import { messageOf, SignalhouseError, StorageError, UsageError } from '../../base/errors.js';
 import { groupBy } from '../../base/group-by.js';
 import { oneAtATime } from '../../base/one-at-a-time.js';
-import { valueText } from '../../base/units.js';
 import { recordExport, recordRead, refuseUnrecorded } from '../../privacy/audit.js';
 import { policyOf } from '../../privacy/policy.js';
 import { isOpen } from '../../push/change.js';
@@ -20,6 +19,7 @@ import type { Person } from '../../serve/page/page.js';
 import type { Told } from '../../serve/page/topic.js';
 import type { DraftLine, TopicFilter, TopicLine } from '../../serve/page/topics.js';
 import { sqlFile } from '../../store/sql.js';
+import { shownValue } from '../../view/changes.js';
 import { planned, previewsOf } from '../changes-import.js';
 import type { Setup } from '../setup.js';
 import { type Board, type Found, readBoard, selected, withApplied } from './board.js';
@@ -158,7 +158,7 @@ export function topicsOf(
         id,
         changes.flatMap(({ wanted, status }) =>
           Object.entries(wanted).map(([name, value]) =>
-            `${status}: ${name} ${valueText(value)}`.replaceAll('_', ' '),
+            `${status}: ${name} ${shownValue(value)}`.replaceAll('_', ' '),
           ),
         ),
       ]),
@@ -352,9 +352,9 @@ function lineOf(board: Board, edit: DraftEdit): DraftLine {
     entityId,
     field,
     title: named ?? entityId,
-    from: valueText(seen),
-    to: valueText(wanted),
-    now: isStale ? valueText(now) : null,
+    from: shownValue(seen),
+    to: shownValue(wanted),
+    now: isStale ? shownValue(now) : null,
   };
 }
 

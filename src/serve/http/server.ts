@@ -303,7 +303,6 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
 
   const content = async (request: FastifyRequest, reply: FastifyReply): Promise<PageContent> => {
     const cached = await facts.latest();
-    const { zone } = request.query as Record<string, unknown>;
     return {
       facts: cached?.facts ?? null,
       problem: facts.problem,
@@ -315,7 +314,7 @@ function pages(app: FastifyInstance, options: ServerOptions & Site) {
       hasTopics: options.topics !== undefined,
       organization: options.organization,
       visitor: visitorOf(request, reply),
-      zone: typeof zone === 'string' ? zone : undefined,
+      query: request.query as Record<string, unknown>,
     };
   };
   app.get('/', async (request, reply) => sendPage(reply, statusPage(await content(request, reply))));

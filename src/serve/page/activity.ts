@@ -1,32 +1,18 @@
 import { millis } from '../../base/clock.js';
 import type { Facts } from '../../base/facts.js';
 import { count, duration } from '../../base/units.js';
-import { badge, type Html, html, type Piece, section, table } from '../../view/html.js';
+import { badge, type Html, html, type Piece } from '../../view/html.js';
 import type { Times } from '../../view/times.js';
+import { ageOf, clockOf, type Table, type Words } from '../../view/view.js';
 import type { JobView, LiveRun, ScheduleView } from '../schedule/record.js';
 import { otherHolder, outcomeBadge } from './runs.js';
 
-/** What it is doing in one sentence, for screen readers: the text changes only when the state does. */
-export function nowInWords({ running, waiting, jobs, stopping }: ScheduleView, facts: Facts | null): string {
-  if (stopping) return running ? `Shutting down; ${running.job} is finishing.` : 'Shutting down.';
-  const queue = waiting.length > 0 ? ` Waiting: ${waiting.map(({ job }) => job).join(', ')}.` : '';
-  if (running?.outage) return `${running.job} is waiting for the API, which does not answer.${queue}`;
-  if (running)
-    return `${running.job} is running${running.progress ? `: ${running.progress.phase}` : ''}.${queue}`;
-  const holder = otherHolder(facts);
-  if (holder !== null) return `${holder.command} is running, as process ${holder.pid} on ${holder.host}.`;
-  const [next] = upcoming(jobs);
-  return next?.nextAt
-    ? `Nothing is running. Next: ${next.name}.`
-    : 'Nothing is running, and no job is scheduled.';
-}
-
-/** The same for the eye: a word, and what goes with it. */
+/** What it is doing: a few words, which change only when that does, and what goes with them. */
 export function activity(
   { running, waiting, jobs, stopping }: ScheduleView,
   facts: Facts | null,
   times: Times,
-): [answer: Piece, detail: Piece] {
+): [answer: string, detail: Piece] {
   if (running) {
     const { progress, outage } = running;
     const rest = waiting.length > 0 ? `; ${count(waiting.length)} waiting` : '';
@@ -53,7 +39,7 @@ export function activity(
   }
   const [next] = upcoming(jobs);
   return next?.nextAt
-    ? ['Nothing now', html`Next: ${next.name} ${times.until(next.nextAt)}`]
+    ? ['Nothing now', html`Next: ${next.name} ${times.since(next.nextAt)}`]
     : ['Nothing', 'No job is scheduled.'];
 }
 
@@ -70,14 +56,14 @@ function percent({ done, total }: NonNullable<LiveRun['progress']>): string {
 }
 
 /** The jobs that run or wait now; null when there are none. */
-export function nowSection({ running, waiting }: ScheduleView, times: Times): Html | null {
+export function nowList({ running, waiting }: ScheduleView, times: Times): Html | null {
   const runs = [
     ...(running ? [['running', running] as const] : []),
     ...waiting.map((one) => ['waiting', one] as const),
   ];
   if (runs.length === 0) return null;
   const lines = runs.map(([state, run]) => html`<li>${liveRun(state, run, times)}</li>\n`);
-  return section('now', 'Running now', html`<ul class="live">${lines}</ul>`);
+  return html`<ul class="live">${lines}</ul>`;
 }
 
 function liveRun(
@@ -104,27 +90,28 @@ function bar({ phase, done, total }: NonNullable<LiveRun['progress']>): Html {
   return html`<div class="progress"><progress aria-label="${phase}"${extent}></progress> <span>${text}</span></div>`;
 }
 
-/** The jobs with their next run, the soonest first; null when there are none. */
-export function jobsSection({ jobs }: ScheduleView, times: Times): Html | null {
-  if (jobs.length === 0) return null;
-  const rows = upcoming(jobs).map((job): Piece[] => [
-    html`${job.name}<span class="quiet origin">${job.run}</span>`,
-    job.nextAt === null
-      ? html`<span class="quiet">never</span>`
-      : html`${times.until(job.nextAt)}<span class="quiet origin">${times.at(job.nextAt)}</span>`,
-    html`<code>${job.cron}</code><span class="quiet origin">${job.timezone}</span>`,
-    job.last
-      ? html`${outcomeBadge(job.last.outcome)} ${times.since(job.last.endedAt)}${lastSuccess(job, times)}`
-      : html`<span class="quiet">not yet</span>`,
-  ]);
-  const columns = ['Job', 'Next run', 'Schedule', 'Last run'];
-  return section('jobs', 'Jobs', table('jobs-table', 'Jobs, by next run', columns, rows));
-}
-
-/** When the last run was not a success. */
-function lastSuccess({ last, lastSuccessAt }: JobView, times: Times): Html | null {
-  if (last?.endedAt === lastSuccessAt) return null;
-  return html`<span class="quiet origin">last success ${times.since(lastSuccessAt)}</span>`;
+/** The jobs with their next run, the soonest first. */
+export function jobsTable({ jobs }: ScheduleView): Table {
+  const rows = upcoming(jobs).map(
+    ({ name, run, nextAt, overdueSince, cron, timezone, last, lastSuccessAt }): Words[] => [
+      [name, { note: run }],
+      [
+        nextAt === null ? 'never' : ageOf(nextAt),
+        overdueSince === null ? null : [' ', { badge: 'OVERDUE', tone: 'bad' }],
+        nextAt === null ? null : { note: clockOf(nextAt) },
+      ],
+      [{ code: cron }, { note: timezone }],
+      last === null
+        ? 'not yet'
+        : [
+            outcomeBadge(last.outcome),
+            ' ',
+            ageOf(last.endedAt),
+            last.endedAt === lastSuccessAt ? null : { note: ['last success ', ageOf(lastSuccessAt)] },
+          ],
+    ],
+  );
+  return { columns: ['job', 'next run', 'schedule', 'last run'], rows };
 }
 
 function upcoming(jobs: readonly JobView[]): JobView[] {

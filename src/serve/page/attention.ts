@@ -1,9 +1,7 @@
 import { type Contents, type Facts, firstPullText, freshnessState } from '../../base/facts.js';
 import { estimateText, isOverBound } from '../../base/freshness-estimate.js';
 import { counted } from '../../base/units.js';
-import { type Html, html, section } from '../../view/html.js';
 import type { Times } from '../../view/times.js';
-import { commandHtml } from '../../view/view-html.js';
 import type { JobKind } from '../schedule/job.js';
 import type { ScheduleView } from '../schedule/record.js';
 import { allRuns, otherHolder, type RunLine } from './runs.js';
@@ -214,22 +212,6 @@ function rejected({ rejected: all }: Contents): Attention[] {
       'signalhouse sql "SELECT endpoint, id, path, reason FROM ops.rejected_records WHERE resolved_at IS NULL"',
     ),
   ];
-}
-
-/** What needs attention, each with its commands; null when nothing does. `link` links to the page of a run. */
-export function attentionSection(
-  items: readonly Attention[],
-  link: (runId: string) => Html | null,
-): Html | null {
-  if (items.length === 0) return null;
-  const entries = items.map(
-    ({ tone, title, reason, commands, runId }) => html`<li class="${tone}">
-<h3>${title}</h3>
-<p class="message">${reason}${runId === undefined ? null : html` ${link(runId)}`}</p>
-${commands.map(commandHtml)}
-</li>\n`,
-  );
-  return section('attention', 'What to do', html`<ol class="attention">${entries}</ol>`);
 }
 
 /** `topics, people and companies`. */

@@ -1,8 +1,9 @@
-import { ageMinutes, type Facts, type Freshness, freshnessState, spendingText } from '../../base/facts.js';
+import { ageMinutes, type Facts, type Freshness, spendingText } from '../../base/facts.js';
 import { count, counted, duration } from '../../base/units.js';
-import { type Mark, marks, shareBar } from '../../view/charts.js';
-import { badge, type Html, html, type Tone } from '../../view/html.js';
+import { type Mark, marks } from '../../view/charts.js';
+import { type Html, html } from '../../view/html.js';
 import type { Times } from '../../view/times.js';
+import type { Look } from '../../view/view-html.js';
 import { outcomeTone, type RunLine, runMs } from './runs.js';
 
 /** The charts of the status page: each has a sentence that says the same. */
@@ -15,7 +16,7 @@ export function requestsChart({ spent, spending }: Facts, times: Times, isRunnin
   const highest = Math.max(limit * 1.25, ...slices.map(({ busiestMinute }) => busiestMinute));
   const total = slices.reduce((sum, { requests }) => sum + requests, 0);
   const limited = slices.reduce((sum, { rateLimited }) => sum + rateLimited, 0);
-  const span = plainly(slices.length * sliceMinutes);
+  const span = duration(slices.length * sliceMinutes * 60_000);
   const bars = slices.map(({ from, requests, rateLimited, busiestMinute }): Mark => {
     const refused = rateLimited > 0 ? `, ${count(rateLimited)} answered 429` : '';
     const title = `${times.hour(Date.parse(from))}: ${counted(requests, 'request')}, ${count(busiestMinute)} in the busiest minute${refused}`;
@@ -39,11 +40,7 @@ export function requestsChart({ spent, spending }: Facts, times: Times, isRunnin
 const chartedRuns = 30;
 
 /** The duration of the last runs, oldest first; null when there are no two to compare. */
-export function durationsChart(
-  runs: readonly RunLine[],
-  times: Times,
-  link: (path: string) => string,
-): Html | null {
+export function durationsChart(runs: readonly RunLine[], { times, link }: Look): Html | null {
   const ended = runs.flatMap((run) => {
     const ms = runMs(run);
     return ms === null || run.startedAt === null ? [] : [{ run, ms }];
@@ -69,31 +66,8 @@ ${marks(label, bars, chartedRuns, null)}
 </figure>`;
 }
 
-const tones = { fresh: 'good', stale: 'bad', never: 'warn', open: 'quiet' } as const;
-const words = { fresh: 'fresh', stale: 'stale', never: 'incomplete', open: 'no objective' } as const;
-
-/** The age of each list as a share of what it may be. */
-export function freshnessChart(all: readonly Freshness[], times: Times): Html {
-  const rows = all.map((one) => {
-    const state = freshnessState(one, times.now);
-    const within = one.objectiveMinutes === null ? null : plainly(one.objectiveMinutes);
-    return html`<li><span class="name">${one.resource}</span>${ageBar(one, tones[state], times.now)}
-<span class="age">${state === 'open' ? null : badge(tones[state], words[state])} ${times.since(one.at)}${within === null ? null : html` <span class="quiet">(max ${within})</span>`}</span></li>\n`;
-  });
-  return html`<ul id="freshness-chart" class="ages">${rows}</ul>`;
-}
-
-/** The scale ends at the objective: a full bar is a stale list. */
-function ageBar(one: Freshness, tone: Tone, now: number): Html {
+/** How much of its objective the age of a list is, from 0 to 1; null without an objective or an age. */
+export function ageShare(one: Freshness, now: number): number | null {
   const age = ageMinutes(one, now);
-  if (one.objectiveMinutes === null || age === null) return html`<span class="no-bar"></span>`;
-  const share = Math.min(1, age / one.objectiveMinutes);
-  const label = `${one.resource}: ${Math.round(share * 100)} % of the age that is allowed`;
-  return shareBar(label, share, tone);
-}
-
-/** An objective as the settings have it: `45 min`, `6 h`, `7 d`. */
-function plainly(minutes: number): string {
-  if (minutes % 60 !== 0) return duration(minutes * 60_000);
-  return minutes > 2880 && minutes % 1440 === 0 ? `${minutes / 1440} d` : `${minutes / 60} h`;
+  return one.objectiveMinutes === null || age === null ? null : Math.min(1, age / one.objectiveMinutes);
 }

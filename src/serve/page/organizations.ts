@@ -1,8 +1,10 @@
 import type { Iso } from '../../base/clock.js';
 import { type Facts, firstPullText } from '../../base/facts.js';
-import { counted } from '../../base/units.js';
-import { badge, html, type Piece, type Row, section, type Tone, table } from '../../view/html.js';
+import { count, counted } from '../../base/units.js';
+import { html, type Tone } from '../../view/html.js';
 import { Times } from '../../view/times.js';
+import { ageOf, type View, type Words } from '../../view/view.js';
+import { viewHtml } from '../../view/view-html.js';
 import type { ScheduleView } from '../schedule/record.js';
 import { type Attention, attention } from './attention.js';
 import { servedDocument, type Visitor } from './document.js';
@@ -99,37 +101,38 @@ export interface OrganizationsContent {
 
 /** All organizations, each with its state, its last success and what is wrong. */
 export function organizationsPage({ lines, version, now, refreshMs, visitor }: OrganizationsContent): string {
-  const times = new Times(now, 'UTC');
-  const rows = worstFirst(lines).map((line): Row => {
-    const { organization, state, doing, lastSuccessAt } = line;
-    const busy = doing && html` ${badge(doing === 'running' ? 'busy' : 'quiet', doing)}`;
-    const name = html`<a href="/o/${organization}/">${organization}</a>`;
-    return [name, html`${badge(tones[state], state)}${busy}`, times.since(lastSuccessAt), wrong(line)];
-  });
   const failing = lines.filter(({ state }) => state === 'failing').length;
   const title = `${failing > 0 ? `(${failing}) ` : ''}${counted(lines.length, 'organization')}`;
-  const found = table(
-    'organizations-table',
-    'Organizations, the worst first',
-    ['Organization', 'State', 'Last success', 'What is wrong'],
-    rows,
-  );
-  const heading =
-    failing > 0 ? `${counted(failing, 'organization')} of ${lines.length} failing` : 'The worst first';
+  const look = { times: new Times(now, 'UTC'), link: (path: string) => path };
   return servedDocument({
     title,
     refreshMs,
     heading: counted(lines.length, 'organization'),
     visitor,
-    main: section('organizations', heading, found),
+    main: viewHtml(organizationsView(lines), look),
     footer: html`<p id="sizes">Signalhouse ${version}</p>
 <p>For programs: <a href="/organizations.json">organizations.json</a>, <a href="/metrics">metrics</a></p>`,
   });
 }
 
-function wrong({ problems }: OrganizationLine): Piece {
-  const [first] = problems;
-  if (first === undefined) return html`<span class="quiet none">-</span>`;
-  const more = problems.length > 1 ? html` <span class="quiet">and ${problems.length - 1} more</span>` : null;
-  return html`<strong>${first.title}</strong> <span class="message" title="${first.reason}">${first.reason}</span>${more}`;
+/** All organizations, the worst first, with what is wrong. */
+export function organizationsView(lines: readonly OrganizationLine[]): View {
+  const rows = worstFirst(lines).map(({ organization, state, doing, lastSuccessAt, problems }): Words[] => {
+    const [first] = problems;
+    const more = problems.length > 1 ? `and ${count(problems.length - 1)} more` : null;
+    return [
+      { path: `/o/${organization}/`, words: organization },
+      [
+        { badge: state, tone: tones[state] },
+        doing && [' ', { badge: doing, tone: doing === 'running' ? 'busy' : 'quiet' }],
+      ],
+      ageOf(lastSuccessAt),
+      first ? [`${first.title}: ${first.reason}`.replaceAll(/\s+/g, ' '), { note: more }] : null,
+    ];
+  });
+  const failing = lines.filter(({ state }) => state === 'failing').length;
+  const heading =
+    failing > 0 ? `${counted(failing, 'organization')} of ${lines.length} failing` : 'The worst first';
+  const columns = ['organization', 'state', 'last success', 'what is wrong'];
+  return [{ id: 'organizations', heading, blocks: [{ columns, rows }] }];
 }

@@ -1,18 +1,17 @@
 import { canonicalZone } from '../../base/clock.js';
-import { type Contents, type Facts, freshnessState, leftDue, type RunDetails } from '../../base/facts.js';
-import { estimateText } from '../../base/freshness-estimate.js';
-import { bytes, count, counted, duration } from '../../base/units.js';
-import { toneOf } from '../../view/changes.js';
-import { badge, type Html, html, type Piece, type Row, section, type Tone, table } from '../../view/html.js';
+import { type Contents, type Facts, freshnessState, type RunDetails } from '../../base/facts.js';
+import { bytes, count, counted } from '../../base/units.js';
+import { type Html, html, type Piece, type Tone } from '../../view/html.js';
 import { Times } from '../../view/times.js';
 import { viewHtml } from '../../view/view-html.js';
 import type { ScheduleView } from '../schedule/record.js';
-import { activity, jobsSection, nowInWords, nowSection } from './activity.js';
-import { type Attention, attention, attentionSection } from './attention.js';
-import { durationsChart, freshnessChart, requestsChart } from './charts.js';
+import { activity } from './activity.js';
+import { type Attention, attention } from './attention.js';
+import { durationsChart } from './charts.js';
 import { servedDocument, type Visitor } from './document.js';
 import { runDetails } from './run-details.js';
 import { allRuns, otherHolder, type RunLine, runsTable } from './runs.js';
+import { statusView } from './status.js';
 
 export interface PageContent {
   /** Null until they were read for the first time. */
@@ -32,8 +31,8 @@ export interface PageContent {
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
   /** Who looks at it; null where no login is needed. */
   readonly visitor?: Visitor | null;
-  /** The time zone that the reader chose; one that does not exist counts as none. */
-  readonly zone?: string | undefined;
+  /** What the address of the page has: `zone` is the time zone that the reader chose; one that does not exist counts as none. */
+  readonly query?: Readonly<Record<string, unknown>>;
 }
 
 export type { Person, Visitor } from './document.js';
@@ -42,19 +41,22 @@ export type { Person, Visitor } from './document.js';
 export interface Frame {
   readonly content: PageContent;
   readonly times: Times;
-  /** A link to another page that keeps the chosen time zone. */
+  /** A path that keeps the chosen time zone. */
+  readonly keep: (path: string) => string;
+  /** The same as a link: where the page of the organization is. */
   readonly link: (path: string) => string;
   readonly path: string;
 }
 
 export function frameOf(content: PageContent, path: string): Frame {
-  const { schedule, now, zone } = content;
+  const { schedule, now, query } = content;
+  const zone = query?.zone;
   // There are thousands of ways to write each zone, and the format of each name is cached.
-  const chosen = zone === undefined ? undefined : canonicalZone(zone);
-  const base = content.organization?.base ?? '';
-  const link = (to: string) =>
-    base + (chosen === undefined ? to : `${to}?zone=${encodeURIComponent(chosen)}`);
-  return { content, times: new Times(now, chosen ?? zonesOf(schedule)[0] ?? 'UTC'), link, path };
+  const chosen = typeof zone === 'string' ? canonicalZone(zone) : undefined;
+  const keep = (to: string) =>
+    chosen === undefined ? to : `${to}${to.includes('?') ? '&' : '?'}zone=${encodeURIComponent(chosen)}`;
+  const link = (to: string) => (content.organization?.base ?? '') + keep(to);
+  return { content, times: new Times(now, chosen ?? zonesOf(schedule)[0] ?? 'UTC'), keep, link, path };
 }
 
 /** The time zones of the jobs, and UTC. Times are shown in the first unless the reader chooses another. */
@@ -63,39 +65,25 @@ function zonesOf({ jobs }: ScheduleView): string[] {
   return [...new Set([...zones, 'UTC'])];
 }
 
-/** How many runs the status page lists; /runs lists all that are known. */
-const shownRuns = 12;
-
 /**
  * The status page: is it healthy, what is it doing, what should I do? It works without a script. assets/live.js fetches
  * it again and changes only what differs. Sections without content are left out.
  */
 export function statusPage(content: PageContent): string {
-  const { facts, schedule } = content;
   const frame = frameOf(content, '/');
-  const { times, link } = frame;
-  const items = attention(content, times, content.organization?.name);
-  const runs = allRuns(facts, schedule);
-  const name = organizationName(content);
+  const { facts, schedule, organization } = content;
+  const items = attention(content, frame.times, organization?.name);
   return page(frame, {
-    title: `${items.length > 0 ? `(${items.length}) ` : ''}${name}`,
-    heading: html`${name}`,
-    main: html`${answers(frame, items, runs)}
-${attentionSection(items, (id) => runLink(runs, id, link))}${nowSection(schedule, times)}
-${facts && dataSections(facts, times, schedule.running !== null)}${jobsSection(schedule, times)}
-${runsSection(runs, frame)}${facts && [failingSection(facts), rejectedSection(facts, times), driftSection(facts, times)]}`,
+    title: `${items.length > 0 ? `(${items.length}) ` : ''}${organizationName(content)}`,
+    heading: organizationName(content),
+    main: html`${answers(frame, items, allRuns(facts, schedule))}
+${viewHtml(statusView(content, frame, organization?.name), frame)}`,
   });
 }
 
 function organizationName({ organization: named, facts }: PageContent): string {
   const organization = facts?.contents?.organization;
   return named?.name ?? organization?.name ?? organization?.id ?? 'Signalhouse';
-}
-
-function runLink(runs: readonly RunLine[], id: string, link: Frame['link']): Html | null {
-  return runs.some((run) => run.id === id)
-    ? html`<a href="${link(`/runs/${encodeURIComponent(id)}`)}">Show the run</a>`
-    : null;
 }
 
 /** The three questions, each with its answer. */
@@ -106,10 +94,11 @@ function answers({ content, times }: Frame, items: readonly Attention[], runs: r
   const isBusy = schedule.running !== null || otherHolder(facts) !== null;
   const [first] = items;
   const more = items.length > 1 ? ` and ${count(items.length - 1)} more` : '';
+  const now = html`<span id="state" role="status" aria-live="polite">${doing}</span>`;
   const tile = (kind: Tone, question: string, ...[short, long]: [Piece, Piece]) =>
     html`<div class="answer ${kind}"><h2>${question}</h2><p class="short">${short}</p><p class="long">${long}</p></div>\n`;
   return html`<div id="answers" class="answers">
-${tile(tone, 'Is it healthy?', answer, evidence(facts, runs, times))}${tile(isBusy ? 'busy' : 'quiet', 'What is it doing?', doing, detail)}${
+${tile(tone, 'Is it healthy?', answer, evidence(facts, runs, times))}${tile(isBusy ? 'busy' : 'quiet', 'What is it doing?', now, detail)}${
   first === undefined
     ? tile(
         facts === null ? 'quiet' : 'good',
@@ -123,8 +112,7 @@ ${tile(tone, 'Is it healthy?', answer, evidence(facts, runs, times))}${tile(isBu
         counted(items.length, 'thing'),
         html`<a href="#attention">${first.title}${more}</a>`,
       )
-}</div>
-<p id="state" class="unseen" role="status" aria-live="polite">${nowInWords(schedule, facts)}</p>`;
+}</div>`;
 }
 
 function health(facts: Facts | null, items: readonly Attention[]): [Tone, string] {
@@ -150,49 +138,13 @@ function evidence(facts: Facts | null, runs: readonly RunLine[], times: Times): 
     : html`${lists}last sync ${last.outcome} ${times.since(last.endedAt)}`;
 }
 
-function dataSections(facts: Facts, times: Times, isRunning: boolean): Html | null {
-  const isUsed = facts.spent.slices.some(({ requests }) => requests > 0);
-  const requests =
-    facts.contents === null && !isUsed
-      ? null
-      : section('requests', 'Requests a minute', requestsChart(facts, times, isRunning));
-  const freshness =
-    facts.contents === null
-      ? null
-      : section('freshness', 'Freshness', freshnessChart(facts.freshness, times), backlog(facts));
-  const known = (facts.contents?.estimates ?? []).filter(({ checks }) => checks > 0);
-  const texts = known.map((one) => [estimateText(one)]);
-  const checked = details('estimates', 'Out of date, by random checks', ['Estimate'], texts);
-  const queue = queueSection(facts);
-  if (requests === null && queue === null) return null;
-  return html`<div id="columns" class="columns"><div id="data">${freshness}${checked}${queue}</div>${requests}</div>\n`;
-}
-
-function runsSection(runs: readonly RunLine[], { times, link }: Frame): Html | null {
-  if (runs.length === 0) return null;
-  const rest = runs.length - shownRuns;
-  return section(
-    'runs',
-    'Runs',
-    durationsChart(runs, times, link),
-    runsTable(runs.slice(0, shownRuns), times, link),
-    rest > 0 ? html`<p><a href="${link('/runs')}">All ${count(runs.length)} runs</a></p>` : null,
-  );
-}
-
 export function runsPage(content: PageContent): string {
   const frame = frameOf(content, '/runs');
   const runs = allRuns(content.facts, content.schedule);
-  return page(frame, {
-    title: 'Runs',
-    heading: html`Runs`,
-    main: section(
-      'runs',
-      'Duration of the last 30',
-      durationsChart(runs, frame.times, frame.link),
-      runsTable(runs, frame.times, frame.link),
-    ),
-  });
+  const chart = durationsChart(runs, frame);
+  const blocks = [...(chart ? [chart] : []), runsTable(runs)];
+  const main = viewHtml([{ id: 'runs', heading: 'Duration of the last 30', blocks }], frame);
+  return page(frame, { title: 'Runs', heading: 'Runs', main });
 }
 
 export function runPage(content: PageContent, run: RunDetails): string {
@@ -212,7 +164,7 @@ interface Document {
   /** A file of assets that makes it easier to use. */
   readonly script?: 'topics.js' | undefined;
   readonly title: string;
-  readonly heading: Html;
+  readonly heading: Piece;
   readonly main: Html;
 }
 
@@ -241,7 +193,7 @@ export function page(
   const up = path === '/' ? home : html`<a href="${link('/')}">${organizationName(content)}</a>`;
   const zones = [...new Set([...zonesOf(schedule), times.zone])].map((zone) => {
     const current = zone === times.zone ? html` aria-current="true"` : null;
-    return html`<li><a href="?zone=${encodeURIComponent(zone)}"${current}>${zone}</a></li>`;
+    return html`<li><a href="${inZone(content.query, zone)}"${current}>${zone}</a></li>`;
   });
   return servedDocument({
     title,
@@ -258,74 +210,17 @@ export function page(
   });
 }
 
+/** The same page with its times in a zone. */
+function inZone(query: PageContent['query'], zone: string): string {
+  const all = Object.entries({ ...query, zone }).filter(
+    (one): one is [string, string] => typeof one[1] === 'string',
+  );
+  return `?${new URLSearchParams(all)}`;
+}
+
 function published(facts: Facts | null, times: Times): Html {
   if (!facts?.publishedAt) return html`Nothing published yet`;
   return html`Data published ${times.since(facts.publishedAt)}`;
-}
-
-/** The most lines of a list; the tables of the schema ops have all of them. */
-const most = 20;
-
-/** What the last sync left due; null when nothing is known to be left. */
-function backlog({ contents }: Facts): Html | null {
-  const left = contents?.left ?? null;
-  if (left === null || (left.due === 0 && left.complete)) return null;
-  const cost = `${counted(left.due, 'fetch', 'fetches')}: ${counted(left.requests, 'request')}, about ${duration(left.minutes * 60_000)}`;
-  return html`<p id="backlog">Left due by the last sync: ${leftDue(left, cost)}. The next one continues there.</p>`;
-}
-
-/** How many changes are in which status; null when there are none. */
-function queueSection({ queue }: Facts): Html | null {
-  const entries = Object.entries(queue).filter(([, changes]) => changes > 0);
-  if (entries.length === 0) return null;
-  const items = entries.map(
-    ([status, changes]) => html`<li>${badge(toneOf(status), status)} ${count(changes)}</li>\n`,
-  );
-  return section('queue', 'Changes to push', html`<ul class="counts">${items}</ul>`);
-}
-
-/** What failed when it was requested last: the next run tries it again. */
-function failingSection({ contents }: Facts): Html | null {
-  const rows = (contents?.failing ?? []).map(({ endpoint, entities, error }) => [
-    endpoint,
-    entities,
-    html`<span class="message">${error}</span>`,
-  ]);
-  const columns = ['Endpoint', 'Entities#', 'Most common error'];
-  return details('failing', 'Failed when last requested', columns, rows);
-}
-
-/** Records that are still rejected, by endpoint; null when there are none. */
-function rejectedSection({ contents }: Facts, times: Times): Html | null {
-  const rows = (contents?.rejected ?? []).map(({ endpoint, records, last_seen_at, example }) => [
-    endpoint,
-    records,
-    times.since(last_seen_at),
-    html`<span class="message">${example}</span>`,
-  ]);
-  return details('rejected', 'Rejected records', ['Endpoint', 'Records#', 'Last seen', 'Example'], rows);
-}
-
-/** Where the answers of the API differ from its documentation; null when they do not. */
-function driftSection({ contents }: Facts, times: Times): Html | null {
-  const rows = (contents?.drift ?? []).map(({ endpoint, path, kind, occurrences, first_seen_at }) => [
-    html`${endpoint} <code>${path}</code>`,
-    kind.replaceAll('_', ' '),
-    occurrences,
-    times.since(first_seen_at),
-  ]);
-  const columns = ['Where', 'Difference', 'Times#', 'First seen'];
-  return details('drift', 'Differences from the API documentation', columns, rows);
-}
-
-/** A table that is closed until somebody wants it; null when it is empty. */
-function details(id: string, heading: string, columns: readonly string[], rows: readonly Row[]): Html | null {
-  if (rows.length === 0) return null;
-  const more = rows.length - most;
-  return html`<details id="${id}" class="card"><summary>${heading} <span class="quiet">(${count(rows.length)})</span></summary>
-${table(`${id}-table`, heading, columns, rows.slice(0, most))}${
-  more > 0 ? html`<p class="quiet">and ${count(more)} more</p>` : null
-}</details>\n`;
 }
 
 /** The warehouse in one line. */

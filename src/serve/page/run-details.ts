@@ -2,7 +2,7 @@ import type { RunDetails } from '../../base/facts.js';
 import { count, duration } from '../../base/units.js';
 import { storedRunView } from '../../view/run.js';
 import { ageOf, clockOf, type Fact, type View } from '../../view/view.js';
-import { outcomeTone, type RunLine } from './runs.js';
+import { outcomeBadge, type RunLine } from './runs.js';
 
 /**
  * One run: what it did, what it cost, and what went wrong. Its summary is shown where this version of the program (`version`) stored
@@ -25,10 +25,7 @@ function ownFacts(run: RunDetails, line: RunLine | null): Fact[] {
   const outcome = line?.outcome ?? run.outcome;
   const [changed, removed] = [count(run.rows_changed ?? 0), count(run.rows_removed ?? 0)];
   return [
-    [
-      'outcome',
-      [{ badge: outcome, tone: outcomeTone(outcome) }, { note: run.error ?? line?.message ?? null }],
-    ],
+    ['outcome', [outcomeBadge(outcome), { note: run.error ?? line?.message ?? null }]],
     ['started', [clockOf(startedAt), { note: ['(', ageOf(startedAt), ')'] }]],
     ['started by', line?.job == null ? 'a command' : `job ${line.job} (${line.trigger})`],
     ['rows', added === null ? null : `${count(added)} new, ${changed} changed, ${removed} removed`],

@@ -2,8 +2,8 @@ import { hostname } from 'node:os';
 import { type Iso, millis } from '../../base/clock.js';
 import type { Facts, StoredRun } from '../../base/facts.js';
 import { duration } from '../../base/units.js';
-import { badge, type Html, html, type Piece, type Tone, table } from '../../view/html.js';
-import type { Times } from '../../view/times.js';
+import type { Tone } from '../../view/html.js';
+import { type Badge, clockOf, type Table, type Words } from '../../view/view.js';
 import type { RunRecord, ScheduleView } from '../schedule/record.js';
 
 /** A run as the lists show it: of a command, or of a job of serve that made no run in the warehouse. */
@@ -37,8 +37,8 @@ export function outcomeTone(outcome: string): Tone {
   return tones[outcome] ?? 'quiet';
 }
 
-export function outcomeBadge(outcome: string): Html {
-  return badge(outcomeTone(outcome), outcome);
+export function outcomeBadge(outcome: string): Badge {
+  return { badge: outcome, tone: outcomeTone(outcome) };
 }
 
 /** The other process that holds the warehouse. Our own is no news: the facts are older than the schedule, which says it too. */
@@ -88,26 +88,25 @@ export function runMs({ startedAt, endedAt }: RunLine): number | null {
   return from === null || to === null ? null : Math.max(0, to - from);
 }
 
-/** Runs as a table. `link` makes the address of a page that keeps the chosen time zone. */
-export function runsTable(lines: readonly RunLine[], times: Times, link: (path: string) => string): Html {
-  const rows = lines.map((line): Piece[] => {
+/** Runs, newest first. */
+export function runsTable(lines: readonly RunLine[]): Table {
+  const rows = lines.map((line): Words[] => {
     const { id, command, job, trigger, stored, message } = line;
-    const name =
-      id === null ? command : html`<a href="${link(`/runs/${encodeURIComponent(id)}`)}">${command}</a>`;
     const ms = runMs(line);
     return [
-      html`${name}<span class="quiet origin">${job === null ? 'by command' : `${job}, ${trigger}`}</span>`,
-      times.at(line.startedAt ?? line.endedAt),
-      html`${outcomeBadge(line.outcome)}${message === null ? null : html`<span class="message" title="${message}">${message}</span>`}`,
-      ms === null ? none : duration(ms),
-      stored?.requests ?? none,
-      stored?.rows_new ?? none,
-      stored?.rows_changed ?? none,
-      stored?.rows_removed ?? none,
+      [
+        id === null ? command : { path: `/runs/${encodeURIComponent(id)}`, words: command },
+        { note: job === null ? 'by command' : `${job}, ${trigger}` },
+      ],
+      clockOf(line.startedAt ?? line.endedAt),
+      [outcomeBadge(line.outcome), { note: message }],
+      ms === null ? null : duration(ms),
+      stored?.requests ?? null,
+      stored?.rows_new ?? null,
+      stored?.rows_changed ?? null,
+      stored?.rows_removed ?? null,
     ];
   });
-  const numbers = ['Duration#', 'Requests#', 'New rows#', 'Changed#', 'Removed#'];
-  return table('runs-table', 'Runs, newest first', ['Run', 'Started', 'Outcome', ...numbers], rows);
+  const numbers = ['took#', 'requests#', 'new#', 'changed#', 'removed#'];
+  return { columns: ['run', 'started', 'outcome', ...numbers], rows };
 }
-
-const none = html`<span class="quiet none">-</span>`;

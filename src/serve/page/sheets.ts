@@ -1,11 +1,13 @@
 import type { Iso } from '../../base/clock.js';
 import { count, counted } from '../../base/units.js';
+import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { statusBadge, toneOf } from '../../view/changes.js';
 import { badge, type Html, html, quiet, type Row, section, table } from '../../view/html.js';
 import { leftOutSection, type Plan, previewCount, previewSections, quietRows } from '../../view/preview.js';
 import type { Times } from '../../view/times.js';
 import type { FieldChange, Section, Words } from '../../view/view.js';
 import { sectionHtml, viewHtml } from '../../view/view-html.js';
+import { button, form, menu } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 
 /** The pages for people who change topics and companies in a spreadsheet. */
@@ -60,9 +62,6 @@ export interface SheetDetails extends SheetLine {
   readonly isSentAtOnce: boolean;
 }
 
-const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
-const states = ['open', 'in_progress', 'completed', 'dismissed', 'unknown'];
-
 /** The page for sheets: download, upload, history. `problem` says why the last request failed. */
 export function sheetsPage(
   content: PageContent,
@@ -72,16 +71,14 @@ export function sheetsPage(
 ): string {
   const frame = frameOf(content, '/sheets');
   const { visitor } = content;
-  return plainPage(
-    frame,
-    html`${problem && problemBox(problem)}${downloadSection(filter, placeOf(content))}${
+  return page(frame, {
+    title: 'Sheets',
+    heading: 'Sheets',
+    isLive: false,
+    main: html`${problem && problemBox(problem)}${downloadSection(filter, placeOf(content))}${
       visitor?.role === 'write' ? uploadSection(visitor.token, placeOf(content)) : null
     }${historySection(history, frame)}`,
-  );
-}
-
-function plainPage(frame: Frame, main: Html): string {
-  return page(frame, { title: 'Sheets', heading: html`Sheets`, isLive: false, main });
+  });
 }
 
 /** The path of the page, which each organization of a service has. */
@@ -99,25 +96,23 @@ export function problemPage(content: PageContent, problem: Problem, path: '/shee
   const frame = frameOf(content, path);
   const [name, back] = path === '/sheets' ? ['Sheets', 'sheets'] : ['Topics', 'topics'];
   const main = html`${problemBox(problem)}<p><a href="${frame.link(path)}">Back to the ${back}</a></p>`;
-  return page(frame, { title: name, heading: html`${name}`, isLive: false, main });
+  return page(frame, { title: name, heading: name, isLive: false, main });
 }
 
 function problemBox({ message, details }: Problem): Html {
   return html`<div id="problem" class="problem" role="alert"><p>${message}</p>${details.map((one) => html`<p>${one}</p>`)}</div>\n`;
 }
 
+const any = ['', 'any'] as const;
+
 function downloadSection({ about, priority, state, company, text }: SheetFilter, place: string): Html {
-  const option = (value: string, chosen: string, label: string) =>
-    html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
-  const choice = (name: string, label: string, values: readonly string[], chosen: string) =>
-    html`<label>${label} <select name="${name}">${option('', chosen, 'any')}${values.map((one) => option(one, chosen, one.replaceAll('_', ' ')))}</select></label>`;
   return section(
     'download',
     'Download to edit',
     html`<form class="fields" method="get" action="${place}/download">
-<label>Sheet of <select name="about">${option('topics', about, 'topics')}${option('companies', about, 'companies')}</select></label>
-${choice('priority', 'Priority', priorities, priority)}
-${choice('state', 'Lifecycle state', states, state)}
+${menu('about', 'Sheet of', ['topics', 'companies'], about)}
+${menu('priority', 'Priority', [any, ...urgentFirst], priority)}
+${menu('state', 'Lifecycle state', [any, ...settableLifecycleStates, 'unknown'], state)}
 <label>Company <input name="company" value="${company}" placeholder="part of its name"></label>
 <label>Text <input name="text" value="${text}" placeholder="in title or summary"></label>
 <button>Download</button>
@@ -135,22 +130,17 @@ function uploadSection(token: string, place: string): Html {
       token,
       html`<label>File <input type="file" name="file" accept=".xlsx,.xlsm,.ods,.csv,.tsv" required></label>
 <button>Upload and preview</button>`,
-      'fields',
+      { look: 'fields' },
     )}
 <p class="quiet">.xlsx, .ods or .csv. You see what would change before anything is queued.</p>`,
   );
-}
-
-/** A form that changes something: it carries the token of its page. */
-function form(path: string, token: string, content: Html, look: 'fields' | 'actions' | null = null): Html {
-  return html`<form${look && html` class="${look}"`} method="post" action="${path}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">${content}</form>`;
 }
 
 function historySection(history: readonly SheetLine[], { times, link }: Frame): Html {
   const rows = history.map(
     (line): Row => [
       html`<a href="${link(`/sheets/${line.id}`)}">${nameOf(line)}</a>`,
-      line.by ?? 'nobody named',
+      line.by ?? 'not named',
       times.at(line.at),
       stateOf(line),
     ],
@@ -194,7 +184,7 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
       ];
   return page(frame, {
     title: nameOf(sheet),
-    heading: html`${nameOf(sheet)}`,
+    heading: nameOf(sheet),
     // A preview takes the time of an import; only what was confirmed moves by itself.
     isLive: !isNew && sheet.state !== 'cancelled',
     main: html`${summarySection(sheet, frame)}${viewHtml(sections, frame)}`,
@@ -220,7 +210,7 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
     plan ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
     quietly.length > 0 ? html`<p>${quietly.join('; ')}.</p>` : null,
     actions(sheet, content),
-    quiet(html`${sheet.isUndo ? 'Requested' : 'Sent'} by ${by ?? 'nobody named'}, ${times.at(at)}`),
+    quiet(html`${sheet.isUndo ? 'Requested' : 'Sent'} by ${by ?? 'not named'}, ${times.at(at)}`),
   );
 }
 
@@ -243,26 +233,22 @@ export function sentSection(sheet: SheetDetails | null, content: PageContent): H
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
   const { id, by, plan, changes, leftOutCount, isUndo, hasResult } = sheet;
-  const button = (action: string, text: string) =>
-    form(
-      `${placeOf(content)}/${id}`,
-      visitor?.token ?? '',
-      html`<button name="action" value="${action}">${text}</button>`,
-    );
+  const place = `${placeOf(content)}/${id}`;
   const mayWrite = visitor?.role === 'write';
   if (plan) {
     if (!mayWrite || by !== visitor.name) return null;
     const number = previewCount(plan);
     const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
-    return html`<div class="actions">${number > 0 ? button('confirm', confirm + rest) : null}${button('cancel', 'Cancel')}</div>`;
+    const buttons = [number > 0 ? button('confirm', confirm + rest) : null, button('cancel', 'Cancel')];
+    return form(place, visitor.token, buttons, { look: 'actions' });
   }
   const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
   const result = hasResult
-    ? html`<a class="button" href="${placeOf(content)}/${id}/result" download>Download the result</a>`
+    ? html`<a class="button" href="${place}/result" download>Download the result</a>`
     : null;
   if (result === null && !canUndo) return null;
-  return html`<div class="actions">${result}${canUndo ? button('undo', 'Undo') : null}</div>`;
+  return html`<div class="actions">${result}${canUndo ? form(place, visitor.token, button('undo', 'Undo')) : null}</div>`;
 }
 
 /** When what waits will be sent; null when nothing waits. */
@@ -288,7 +274,7 @@ function whenSent(
     .flatMap(({ name, nextAt }) => (nextAt === null ? [] : [{ name, nextAt }]))
     .sort((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
   return next
-    ? html`<p>What is queued will be sent with ${next.name}, ${times.at(next.nextAt)} (${times.until(next.nextAt)}).</p>`
+    ? html`<p>What is queued will be sent with ${next.name}, ${times.at(next.nextAt)} (${times.since(next.nextAt)}).</p>`
     : html`<p>What is queued waits until somebody runs a push: no job here sends changes.</p>`;
 }
 
@@ -307,9 +293,9 @@ function choice(change: SheetChange, { visitor }: PageContent): Html | null {
 function decisionForm(sheetId: string, changes: readonly SheetChange[], content: PageContent): Html | null {
   const { visitor } = content;
   if (visitor?.role !== 'write' || !changes.some(isUndecided)) return null;
-  const token = html`<input type="hidden" name="token" value="${visitor.token}">`;
-  return html`<form id="decide" class="actions" method="post" action="${placeOf(content)}/${sheetId}" enctype="multipart/form-data">${token}<button name="action" value="retry">Overwrite, or try again</button><button name="action" value="drop">Discard</button></form>
-<p class="quiet">For the changes that are chosen above.</p>`;
+  const buttons = [button('retry', 'Overwrite, or try again'), button('drop', 'Discard')];
+  const place = `${placeOf(content)}/${sheetId}`;
+  return html`${form(place, visitor.token, buttons, { id: 'decide', look: 'actions' })}${quiet('For the changes that are chosen above.')}`;
 }
 
 function changesSection({ id, changes }: SheetDetails, content: PageContent): Section {

@@ -1,7 +1,22 @@
 import type { Iso } from '../../base/clock.js';
-import { count, counted } from '../../base/units.js';
+import { count, counted, plainWord } from '../../base/units.js';
+import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { sparkline } from '../../view/charts.js';
-import { badge, type Html, html, notListed, type Piece, type Row, section, table } from '../../view/html.js';
+import {
+  badge,
+  type Html,
+  html,
+  linked,
+  notListed,
+  type Piece,
+  quiet,
+  type Row,
+  section,
+  table,
+} from '../../view/html.js';
+import { clockOf, type Fact, type Words } from '../../view/view.js';
+import { factsHtml, fieldHtml } from '../../view/view-html.js';
+import { button, check, form, hidden, menu } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { sentSection } from './sheets.js';
 import {
@@ -11,13 +26,10 @@ import {
   draftSection,
   type Editing,
   editingOf,
+  fieldMenu,
   marksOf,
   maxListed,
-  menu,
-  plainWord,
-  priorities,
   seenField,
-  settableStates,
   stateText,
   type TopicLine,
   type TopicList,
@@ -136,7 +148,7 @@ export interface Told {
   readonly people: readonly (Asker & { readonly told: { readonly by: string; readonly at: Iso } | null })[];
 }
 
-const leftOut = html`<p class="quiet">The published file leaves this out.</p>`;
+const leftOut = quiet('The published file leaves this out.');
 
 /** A section of something that the published file may leave out. */
 function part<T>(
@@ -146,8 +158,7 @@ function part<T>(
   nothing: string,
   shown: (found: readonly T[]) => Piece,
 ): Html {
-  const content =
-    found === null ? leftOut : found.length === 0 ? html`<p class="quiet">${nothing}</p>` : shown(found);
+  const content = found === null ? leftOut : found.length === 0 ? quiet(nothing) : shown(found);
   return section(id, heading, content);
 }
 
@@ -177,30 +188,56 @@ function pathOf(topicId: string): string {
 function stateSection({ topic, about, decisions }: TopicDetails, editing: Editing): Html {
   const { frame, token } = editing;
   const { id, isArchived, lifecycleState } = topic;
-  const decided = (field: string) => {
+  const decided = (field: string): Words => {
     const found = decisions?.find((one) => one.field === field);
     if (!found) return null;
-    return html` <span class="quiet">${found.by ? `by ${found.by}` : 'by the service'}, ${frame.times.at(found.at)}${found.reason ? `: ${found.reason}` : null}</span>`;
+    const by = found.by ? `by ${found.by}, ` : 'by the service, ';
+    return { note: [by, clockOf(found.at), found.reason ? `: ${found.reason}` : null] };
   };
   const gone = about.nextId !== null || about.deletedAt !== null;
   const control = { ...editing, token: gone ? null : token };
-  const facts = html`<dl>
-<div><dt>Priority</dt><dd>${menu(topic, 'priority', topic.priority, priorities, control)}${decided('priority')}${about.priorityReasoning && html`<p class="quiet">${about.priorityReasoning}</p>`}</dd></div>
-<div><dt>Lifecycle</dt><dd>${isArchived ? stateText(topic) : menu(topic, 'lifecycle_state', lifecycleState, settableStates, control)}${decided('lifecycle_state')}${isArchived && about.archivedReason ? html`<p class="quiet">${about.archivedReason}</p>` : null}</dd></div>
-<div><dt>Waiting for a reply</dt><dd>${topic.waitingSince === null ? 'nobody' : html`since ${frame.times.at(topic.waitingSince)}`}</dd></div></dl>`;
+  const state = isArchived
+    ? [stateText(topic), decided('lifecycle_state'), { note: about.archivedReason }]
+    : [
+        fieldMenu(topic, 'lifecycle_state', lifecycleState, settableLifecycleStates, control),
+        decided('lifecycle_state'),
+      ];
+  const facts = factsHtml(
+    [
+      [
+        'priority',
+        [
+          fieldMenu(topic, 'priority', topic.priority, urgentFirst, control),
+          decided('priority'),
+          { note: about.priorityReasoning },
+        ],
+      ],
+      ['lifecycle', state],
+      [
+        'waiting for a reply',
+        topic.waitingSince === null ? 'nobody' : ['since ', clockOf(topic.waitingSince)],
+      ],
+    ],
+    frame,
+  );
   const archive = isArchived
-    ? html`<button name="action" value="bring_back">Bring back</button>`
-    : html`<label class="wide">Reason to archive <input name="archive_reason" maxlength="500"></label><button name="action" value="archive">Archive</button>`;
-  const form =
+    ? button('bring_back', 'Bring back')
+    : html`<label class="wide">Reason to archive <input name="archive_reason" maxlength="500"></label>${button('archive', 'Archive')}`;
+  const content =
     control.token === null
       ? facts
-      : html`<form id="edit" method="post" action="${draftPath(frame, pathOf(id))}" enctype="multipart/form-data"><input type="hidden" name="token" value="${control.token}"><input type="hidden" name="topic" value="${id}">${seenField(topic)}${facts}
-<div class="actions"><button class="save" name="action" value="save">Save to the draft</button>${archive}</div></form>`;
+      : form(
+          draftPath(frame, pathOf(id)),
+          control.token,
+          html`${hidden('topic', id)}${seenField(topic)}${facts}
+<div class="actions"><button class="save" name="action" value="save">Save to the draft</button>${archive}</div>`,
+          { id: 'edit' },
+        );
   const tell =
     lifecycleState === 'completed'
       ? html`<p><a class="button" href="${frame.link(`${pathOf(id)}/told`)}">Tell those who asked</a></p>`
       : null;
-  return section('state', 'State', goneText(about, frame), marksOf(id, editing), form, tell);
+  return section('state', 'State', goneText(about, frame), marksOf(id, editing), content, tell);
 }
 
 function goneText(
@@ -214,26 +251,27 @@ function goneText(
     : html`<p class="problem">The API no longer has it: deleted ${times.at(deletedAt)}.</p>`;
 }
 
-function aboutSection({ topic, about, money }: TopicDetails, { times }: Frame): Html {
-  const { companies, conversations, weeks } = topic;
-  const fact = (name: string, value: Piece) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+function aboutSection({ topic, about, money }: TopicDetails, frame: Frame): Html {
+  const { companies, conversations, weeks, sources } = topic;
+  const { summary, issueType, createdAt, ticketName, ticketUrl, keywords } = about;
+  const facts: Fact[] = [
+    ['companies', companies.length],
+    ['VIPs', vipsOf(topic)],
+    ['conversations', conversations],
+    ['12 weeks', sparkline(weeks)],
+    ...money.map(([name, value]): Fact => [plainWord(name), value]),
+    ['kind', issueType && plainWord(issueType)],
+    ['created', createdAt && clockOf(createdAt)],
+    ['sources', sources.join(', ')],
+    ['ticket', ticketName && html`${linked(ticketName, ticketUrl)}`],
+    ['keywords', (keywords ?? []).join(', ')],
+  ];
   return section(
     'about',
     'What it is about',
-    html`<p>${about.summary ?? 'No summary.'}</p>`,
-    html`<dl>${fact('Companies', count(companies.length))}${fact('VIPs', count(vipsOf(topic)))}${fact('Conversations', count(conversations))}${fact('12 weeks', sparkline(weeks))}${money.map(([name, value]) => fact(plainWord(name), count(value)))}${
-      about.issueType && fact('Kind', plainWord(about.issueType))
-    }${about.createdAt && fact('Created', times.at(about.createdAt))}${topic.sources.length > 0 ? fact('Sources', topic.sources.join(', ')) : null}${
-      about.ticketName && fact('Ticket', outside(about.ticketUrl, about.ticketName))
-    }${about.keywords && about.keywords.length > 0 ? fact('Keywords', about.keywords.join(', ')) : null}</dl>`,
+    html`<p>${summary ?? 'No summary.'}</p>`,
+    factsHtml(facts, frame),
   );
-}
-
-/** A link to another system; text where the address is none that a browser should open. */
-function outside(url: string | null, text: string): Piece {
-  return url !== null && /^https?:\/\//i.test(url)
-    ? html`<a href="${url}" rel="noreferrer">${text}</a>`
-    : text;
 }
 
 /** The most characters of a message that a list shows. */
@@ -243,7 +281,7 @@ const shownText = 400;
 function quote({ text, source, url, at }: Said, { times }: Frame): Html {
   const all = text ?? '';
   const shown = all.length > shownText ? `${all.slice(0, shownText)}…` : all;
-  return html`<q>${shown}</q> <span class="quiet">${outside(url, source ?? 'source')}, ${times.at(at)}</span>`;
+  return html`<q>${shown}</q> <span class="quiet">${linked(source ?? 'source', url)}, ${times.at(at)}</span>`;
 }
 
 const star = html` <abbr title="VIP">★</abbr>`;
@@ -293,10 +331,7 @@ function timelineTable(all: readonly TopicEvent[], { times }: Frame): Html {
     .map(
       ({ at, by, from, text, fields }): Row => [
         times.at(at),
-        html`${text && html`<span class="value">${text}</span>`}${fields.map(
-          (one) =>
-            html`<span class="value">${plainWord(one.name)}: <s>${plainWord(one.from)}</s> → <strong>${plainWord(one.to)}</strong></span>`,
-        )}`,
+        html`${text && html`<span class="value">${text}</span>`}${fields.map(({ name, from, to: now }) => fieldHtml({ name, from: plainWord(from), to: plainWord(now) }))}`,
         by,
         from,
       ],
@@ -339,7 +374,7 @@ function waitsTable(all: NonNullable<CompanyDetails['waits']>, frame: Frame): Ht
       one.title ?? 'without a title',
       topicLink(one, frame),
       who,
-      outside(one.url, one.source ?? 'source'),
+      linked(one.source ?? 'source', one.url),
     ];
   });
   const columns = ['Conversation', 'Topic', 'Who waits', 'Where'];
@@ -385,22 +420,33 @@ function companyState({ company, money }: CompanyDetails, editing: Editing): Htm
   const { frame, token, list } = editing;
   const drafted = (field: string) =>
     list.drafts.own.find((one) => one.entityId === id && one.field === field);
-  const fact = (label: string, value: Piece) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`;
-  const facts = html`<dl>${domain && fact('Domain', domain)}${people === null ? null : fact('People', count(people))}${fact('VIP', isVip ? 'yes' : 'no')}${money.map(([label, value]) => fact(plainWord(label), count(value)))}</dl>`;
+  const facts = factsHtml(
+    [
+      ['domain', domain],
+      ['people', people],
+      ['VIP', isVip ? 'yes' : 'no'],
+      ...money.map(([label, value]): Fact => [plainWord(label), value]),
+    ],
+    frame,
+  );
   const gone =
     nextId !== null
       ? html`<p class="problem">It is part of <a href="${frame.link(`/companies/${encodeURIComponent(nextId)}`)}">${nextName ?? nextId}</a> now.</p>`
       : deletedAt &&
         html`<p class="problem">The API no longer has it: deleted ${frame.times.at(deletedAt)}.</p>`;
-  const vip = drafted('is_vip')?.to ?? (isVip ? 'TRUE' : 'FALSE');
-  const option = (value: string, text: string) =>
-    html`<option value="${value === 'TRUE' ? 'true' : 'false'}"${value === vip ? html` selected` : null}>${text}</option>`;
-  const form =
+  const vip = drafted('is_vip')?.to ?? (isVip ? 'yes' : 'no');
+  const answers = [['true', 'yes'] as const, ['false', 'no'] as const];
+  const edit =
     token === null || gone !== null
       ? null
-      : html`<form id="edit-company" class="fields" method="post" action="${draftPath(frame, `/companies/${encodeURIComponent(id)}`)}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}"><input type="hidden" name="company" value="${id}"><input type="hidden" name="seen_name" value="${name ?? ''}"><input type="hidden" name="seen_is_vip" value="${String(isVip)}">
-<label>Name <input name="name" value="${drafted('name')?.to ?? name ?? ''}" maxlength="500"></label><label>VIP <select name="is_vip">${option('TRUE', 'yes')}${option('FALSE', 'no')}</select></label><button name="action" value="save">Save to the draft</button></form>`;
-  return section('state', 'Company', gone, marksOf(id, editing), facts, form);
+      : form(
+          draftPath(frame, `/companies/${encodeURIComponent(id)}`),
+          token,
+          html`${hidden('company', id)}${hidden('seen_name', name ?? '')}${hidden('seen_is_vip', String(isVip))}
+<label>Name <input name="name" value="${drafted('name')?.to ?? name ?? ''}" maxlength="500"></label>${menu('is_vip', 'VIP', answers, String(vip === 'yes'))}${button('save', 'Save to the draft')}`,
+          { id: 'edit-company', look: 'fields' },
+        );
+  return section('state', 'Company', gone, marksOf(id, editing), facts, edit);
 }
 
 /** The page of those who asked for a topic, to tell them that it is done. */
@@ -412,7 +458,7 @@ export function toldPage(content: PageContent, { topic, people }: Told): string 
   const rows = people.map((one): Row => {
     const name = one.name ?? one.id;
     const told = one.told && html`told by ${one.told.by}, ${frame.times.at(one.told.at)}`;
-    const box = html`<label class="check"><input type="checkbox" name="told" value="${one.id}"${one.told ? html` checked` : null}> ${name}</label><input type="hidden" name="listed" value="${one.id}">`;
+    const box = html`${check('told', one.id, name, one.told !== null)}${hidden('listed', one.id)}`;
     return [
       visitor?.role === 'write' ? box : html`${name}`,
       one.company === null ? null : companyLink(one.company, frame),
@@ -433,7 +479,11 @@ export function toldPage(content: PageContent, { topic, people }: Told): string 
       people.length === 0
         ? html`<p class="quiet">Nobody from outside takes part.</p>`
         : visitor?.role === 'write'
-          ? html`<form method="post" action="${path}" enctype="multipart/form-data"><input type="hidden" name="token" value="${visitor.token}">${list}<div class="actions"><button class="primary">Save who was told</button></div></form>`
+          ? form(
+              path,
+              visitor.token,
+              html`${list}<div class="actions"><button class="primary">Save who was told</button></div>`,
+            )
           : list,
     ),
   });

@@ -1,7 +1,10 @@
 import type { Iso } from '../../base/clock.js';
-import { count, counted } from '../../base/units.js';
+import { count, counted, plainWord } from '../../base/units.js';
+import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { sparkline } from '../../view/charts.js';
-import { badge, type Html, html, type Piece, type Row, section, table } from '../../view/html.js';
+import { badge, type Html, html, type Piece, quiet, type Row, section, table } from '../../view/html.js';
+import { fieldHtml } from '../../view/view-html.js';
+import { button, check, form, hidden, menu, options } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { type SheetDetails, sentSection } from './sheets.js';
 
@@ -100,10 +103,7 @@ export interface TopicList {
   readonly note: string | null;
 }
 
-export const priorities = ['very_high', 'high', 'default', 'low', 'very_low'] as const;
-export const settableStates = ['open', 'in_progress', 'completed', 'dismissed'] as const;
-
-const filterStates = ['backlog', ...settableStates, 'unknown', 'archived', 'any'];
+const filterStates = ['backlog', ...settableLifecycleStates, 'unknown', 'archived', 'any'];
 
 /** A filter from an address. What is not known limits nothing. */
 export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFilter {
@@ -114,7 +114,7 @@ export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFi
   return {
     q: text('q'),
     in: text('in') === 'messages' ? 'messages' : 'titles',
-    priority: one('priority', priorities, ''),
+    priority: one('priority', urgentFirst, ''),
     state: one('state', filterStates, 'backlog'),
     company: text('company'),
     source: text('source'),
@@ -126,8 +126,8 @@ export function topicFilterOf(given: Readonly<Record<string, unknown>>): TopicFi
   };
 }
 
-/** The address of a list, with the parts that are not as usual. */
-function topicsPath(base: string, filter: TopicFilter, more: Partial<TopicFilter> = {}): string {
+/** The path of a list, with the parts that are not as usual. */
+function topicsPath(filter: TopicFilter, more: Partial<TopicFilter> = {}): string {
   const all = { ...filter, ...more };
   const isUsual: Partial<Record<string, unknown>> = { state: 'backlog', page: 1, in: 'titles' };
   const parts = Object.entries(all).flatMap(([name, value]) =>
@@ -135,11 +135,7 @@ function topicsPath(base: string, filter: TopicFilter, more: Partial<TopicFilter
       ? []
       : [`${name}=${encodeURIComponent(value === true ? '1' : String(value))}`],
   );
-  return `${base}/topics${parts.length > 0 ? `?${parts.join('&')}` : ''}`;
-}
-
-export function plainWord(value: string | null): string {
-  return value === null ? 'none' : value.replaceAll('_', ' ');
+  return `/topics${parts.length > 0 ? `?${parts.join('&')}` : ''}`;
 }
 
 /** What a page needs to show topics that can be edited. */
@@ -161,37 +157,27 @@ export function topicsPage(content: PageContent, list: TopicList): string {
   const editing = editingOf(frame, list);
   return page(frame, {
     title: 'Topics',
-    heading: html`Topics`,
+    heading: 'Topics',
     isLive: false,
     script: 'topics.js',
-    main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath('', list.filter))}${editing.token && helpDialog}`,
+    main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath(list.filter))}${editing.token && helpDialog}`,
   });
 }
 
 const baseOf = ({ content }: Frame) => content.organization?.base ?? '';
 
 function filterSection({ filter, sources }: TopicList, frame: Frame): Html {
-  const option = (value: string, chosen: string, label: string) =>
-    html`<option value="${value}"${value === chosen ? html` selected` : null}>${label}</option>`;
-  const choice = (
-    name: string,
-    label: string,
-    options: readonly (readonly [string, string])[],
-    now: string,
-  ) =>
-    html`<label>${label} <select name="${name}">${options.map(([value, text]) => option(value, now, text))}</select></label>`;
-  const check = (name: string, label: string, isOn: boolean) =>
-    html`<label class="check"><input type="checkbox" name="${name}" value="1"${isOn ? html` checked` : null}> ${label}</label>`;
-  const words = (values: readonly string[]) => values.map((one) => [one, plainWord(one)] as const);
+  const zone = frame.content.query?.zone;
+  const any = ['', 'any'] as const;
   return html`<form id="filter" class="fields" method="get" action="${baseOf(frame)}/topics" role="search">
 <label class="wide">Search <input type="search" name="q" value="${filter.q}" placeholder="titles while you type, messages on Enter" aria-keyshortcuts="/"></label>
 <button name="in" value="messages">Search messages</button><button name="in" value="titles">Titles only</button>
-${choice('priority', 'Priority', [['', 'any'], ...words(priorities)], filter.priority)}
-${choice('state', 'Lifecycle', [['backlog', 'backlog'], ...words(filterStates.slice(1))], filter.state)}
+${menu('priority', 'Priority', [any, ...urgentFirst], filter.priority)}
+${menu('state', 'Lifecycle', filterStates, filter.state)}
 <label>Company <input name="company" value="${filter.company}" placeholder="part of its name"></label>
-${choice('source', 'Source', [['', 'any'], ...sources.map((one) => [one, one] as const)], filter.source)}
-${check('vip', 'with a VIP', filter.vip)}${check('growing', 'growing', filter.growing)}${check('unset', 'no priority set by a person', filter.unset)}
-${filter.sort === '' ? null : html`<input type="hidden" name="sort" value="${filter.sort}">`}
+${menu('source', 'Source', [any, ...sources.map((one) => [one, one] as const)], filter.source)}
+${check('vip', '1', 'with a VIP', filter.vip)}${check('growing', '1', 'growing', filter.growing)}${check('unset', '1', 'no priority set by a person', filter.unset)}
+${filter.sort === '' ? null : hidden('sort', filter.sort)}${typeof zone === 'string' ? hidden('zone', zone) : null}
 </form>\n`;
 }
 
@@ -230,7 +216,7 @@ function titleCell(topic: TopicLine, editing: Editing): Html {
 
 /** What the page shows of a topic: its edits rest on that. */
 export function seenField({ id, priority, lifecycleState, isArchived }: TopicLine): Html {
-  return html`<input type="hidden" name="seen/${id}" value="${priority ?? ''}/${lifecycleState ?? ''}/${String(isArchived)}">`;
+  return hidden(`seen/${id}`, `${priority ?? ''}/${lifecycleState ?? ''}/${String(isArchived)}`);
 }
 
 /** What is about to happen to a topic or a company: edits of others, an archiving of one's own, what waits to be sent. */
@@ -238,7 +224,7 @@ export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Htm
   const mine = drafts.own.filter(({ entityId, field }) => entityId === id && field === 'archived');
   const others = drafts.others.filter(({ entityId }) => entityId === id);
   const marks = [
-    ...mine.map(({ to }) => badge('warn', to === 'TRUE' ? 'will be archived' : 'will be brought back')),
+    ...mine.map(({ to }) => badge('warn', to === 'yes' ? 'will be archived' : 'will be brought back')),
     ...others.map(({ by, field, to }) => badge('quiet', `${by} drafts ${plainWord(field)} ${plainWord(to)}`)),
     ...(waiting.get(id) ?? []).map((text) => badge('busy', text)),
   ];
@@ -246,16 +232,16 @@ export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Htm
 }
 
 function priorityMenu(topic: TopicLine, editing: Editing): Piece {
-  return menu(topic, 'priority', topic.priority, priorities, editing);
+  return fieldMenu(topic, 'priority', topic.priority, urgentFirst, editing);
 }
 
 function stateMenu(topic: TopicLine, editing: Editing): Piece {
   if (topic.isArchived) return 'archived';
-  return menu(topic, 'lifecycle_state', topic.lifecycleState, settableStates, editing);
+  return fieldMenu(topic, 'lifecycle_state', topic.lifecycleState, settableLifecycleStates, editing);
 }
 
 /** A field as a menu, with the value of the reader's draft; as text for those who only read. */
-export function menu(
+export function fieldMenu(
   { id, title }: Pick<TopicLine, 'id' | 'title'>,
   field: 'priority' | 'lifecycle_state',
   value: string | null,
@@ -268,11 +254,11 @@ export function menu(
   const chosen = edit?.to ?? value ?? '';
   const all = settable.includes(value ?? '') ? settable : [value ?? '', ...settable];
   const label = `${field === 'priority' ? 'Priority' : 'Lifecycle'} of ${title ?? id}`;
-  const options = all.map(
-    (one) => html`<option value="${one}"${one === chosen ? html` selected` : null}>${word(one)}</option>`,
-  );
   const was = edit === undefined ? null : html`<span class="was">was ${word(edit.from)}</span>`;
-  return html`<select name="${field}/${id}" aria-label="${label}"${edit === undefined ? null : html` class="drafted"`}>${options}</select>${was}`;
+  return html`<select name="${field}/${id}" aria-label="${label}"${edit === undefined ? null : html` class="drafted"`}>${options(
+    all.map((one) => [one, word(one)] as const),
+    chosen,
+  )}</select>${was}`;
 }
 
 export function stateText({
@@ -311,12 +297,12 @@ function listSection(list: TopicList, editing: Editing): Html {
   const head = (name: string, at: number) => sortLink(name, columns[at]?.key ?? '', filter, frame);
   const found =
     total === 0
-      ? html`<p>No topic matches. <a href="${baseOf(frame)}/topics">Show the backlog</a></p>`
+      ? html`<p>No topic matches. <a href="${frame.link('/topics')}">Show the backlog</a></p>`
       : table('topics-table', 'Topics', names, rows, { head });
   return section(
     'list',
     counted(total, 'topic'),
-    note === null ? null : html`<p class="quiet">${note}</p>`,
+    note === null ? null : quiet(note),
     token === null || total === 0 ? found : editForm(list, token, found, frame),
     pagesLinks(list, frame),
   );
@@ -324,22 +310,22 @@ function listSection(list: TopicList, editing: Editing): Html {
 
 /** The form around the rows: their menus, and what is done to all that are selected. */
 function editForm({ filter, total }: TopicList, token: string, rows: Html, frame: Frame): Html {
-  const keep = (name: string, label: string, values: readonly string[]) =>
-    html`<label>${label} <select name="${name}"><option value="">keep</option>${values.map((one) => html`<option value="${one}">${plainWord(one)}</option>`)}</select></label>`;
-  return html`<form id="edit" method="post" action="${draftPath(frame, topicsPath('', filter))}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
-<div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
-<label class="check"><input type="checkbox" name="all" value="1"> all ${count(total)} topics, not only the selected ones</label>
-${keep('bulk_priority', 'Priority', priorities)}${keep('bulk_state', 'Lifecycle', settableStates)}<button name="action" value="apply">Set</button>
-<label>Reason to archive <input name="archive_reason" maxlength="500"></label><button name="action" value="archive">Archive</button></div>
+  const keep = ['', 'keep'] as const;
+  const columns = [['priority', 'Priority'] as const, ['lifecycle_state', 'Lifecycle'] as const];
+  const content = html`<div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
+${check('all', '1', `all ${count(total)} topics, not only the selected ones`)}
+${menu('bulk_priority', 'Priority', [keep, ...urgentFirst])}${menu('bulk_state', 'Lifecycle', [keep, ...settableLifecycleStates])}${button('apply', 'Set')}
+<label>Reason to archive <input name="archive_reason" maxlength="500"></label>${button('archive', 'Archive')}</div>
 ${rows}
 <details><summary>Paste a column of values</summary><p class="quiet">One value a line, for the topics of this page in their order; or two columns from a spreadsheet: the title or id, and the value.</p>
-<input type="hidden" name="from" value=""><p class="fields"><label>Column <select name="column"><option value="priority">Priority</option><option value="lifecycle_state">Lifecycle</option></select></label>
-<label class="wide">Values <textarea name="values" rows="6"></textarea></label><button name="action" value="paste">Paste into the draft</button></p></details></form>`;
+${hidden('from', '')}<p class="fields">${menu('column', 'Column', columns)}
+<label class="wide">Values <textarea name="values" rows="6"></textarea></label>${button('paste', 'Paste into the draft')}</p></details>`;
+  return form(draftPath(frame, topicsPath(filter)), token, content, { id: 'edit' });
 }
 
 /** Where the forms of drafts are sent; `next` is the page that is shown then. */
 export function draftPath(frame: Frame, next: string): string {
-  return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(next)}`;
+  return `${baseOf(frame)}/topics/draft?next=${encodeURIComponent(frame.keep(next))}`;
 }
 
 /** The most rows of a table about one topic or company, and the most edits of a draft: a preview shows all. */
@@ -354,24 +340,21 @@ export function draftSection({ frame, token, list }: Editing, next: string): Htm
   const rows = listed.map(({ key, title, entityId, entityType, field, from, to, now }): Row => {
     const path = `/${entityType === 'topic' ? 'topics' : 'companies'}/${encodeURIComponent(entityId)}`;
     return [
-      html`<label class="check"><input type="checkbox" name="edit" value="${key}"${now !== null ? html` checked` : null}> <a href="${frame.link(path)}">${title}</a></label>`,
-      html`${plainWord(field)}: <s>${plainWord(from)}</s> → <strong>${plainWord(to)}</strong>`,
+      check('edit', key, html`<a href="${frame.link(path)}">${title}</a>`, now !== null),
+      fieldHtml({ name: field, from: plainWord(from), to: plainWord(to) }),
       now === null
         ? null
         : html`${badge('warn', `now ${plainWord(now)}`)} was ${plainWord(from)} when you edited it`,
     ];
   });
   const more = own.length - listed.length;
-  const decide =
-    stale.length === 0
-      ? null
-      : html`<button name="action" value="overwrite">Overwrite the chosen ones</button>`;
-  return html`<section id="draft" aria-label="Your draft"><form method="post" action="${draftPath(frame, next)}" enctype="multipart/form-data"><input type="hidden" name="token" value="${token}">
-<div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
-<input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for everybody who asks later">
+  const decide = stale.length === 0 ? null : button('overwrite', 'Overwrite the chosen ones');
+  const content = html`<div class="actions"><strong>Draft: ${counted(own.length, 'change')}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
+<input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for the record">
 <button name="action" value="review" class="primary">Review ${counted(own.length, 'change')}</button></div>
-<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? html`<p class="quiet">and ${count(more)} more: the review shows all</p>` : null}
-<div class="actions">${decide}<button name="action" value="discard">Discard the chosen ones</button><button name="action" value="clear">Discard all</button></div></details></form></section>\n`;
+<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? quiet(`and ${count(more)} more: the review shows all`) : null}
+<div class="actions">${decide}${button('discard', 'Discard the chosen ones')}${button('clear', 'Discard all')}</div></details>`;
+  return html`<section id="draft" aria-label="Your draft">${form(draftPath(frame, next), token, content)}</section>\n`;
 }
 
 const keys: readonly (readonly [string, string])[] = [
@@ -389,7 +372,7 @@ const helpDialog = html`<dialog id="keys" aria-labelledby="keys-heading"><h2 id=
 function sortLink(name: string, key: string, filter: TopicFilter, frame: Frame): Html {
   const isUp = filter.sort === key;
   const isDown = filter.sort === `-${key}`;
-  const to = topicsPath(baseOf(frame), filter, { sort: isUp ? `-${key}` : key, page: 1 });
+  const to = frame.link(topicsPath(filter, { sort: isUp ? `-${key}` : key, page: 1 }));
   const mark = isUp ? ' ▲' : isDown ? ' ▼' : '';
   const sorted = isUp ? ', sorted upwards' : isDown ? ', sorted downwards' : '';
   return html`<a href="${to}" aria-label="Sort by ${name}${sorted}">${name}${mark}</a>`;
@@ -400,6 +383,6 @@ function pagesLinks({ filter, pages }: TopicList, frame: Frame): Html | null {
   const link = (to: number, text: string) =>
     to < 1 || to > pages
       ? null
-      : html`<a href="${topicsPath(baseOf(frame), filter, { page: to })}">${text}</a> `;
+      : html`<a href="${frame.link(topicsPath(filter, { page: to }))}">${text}</a> `;
   return html`<nav class="pages" aria-label="Pages">${link(filter.page - 1, 'Previous')}<span>Page ${count(filter.page)} of ${count(pages)}</span> ${link(filter.page + 1, 'Next')}</nav>`;
 }

@@ -55,7 +55,7 @@ test('a list is as fresh as its last verified scan', async () => {
 
 test('status tells of missed objectives by its exit code, and of jobs where serve has run', async () => {
   const of = (serve: object) => statusOf(setupOf(dir, { serve }, now));
-  expect(await of({ freshness: noObjectives })).toMatchObject({ exitCode: 0, jobs: null });
+  expect(await of({ freshness: noObjectives })).toMatchObject({ exitCode: 0, schedule: { jobs: [] } });
   expect(await of({ freshness: { ...noObjectives, topics: 1 } })).toMatchObject({ exitCode: 3 });
   // Without a setting, what is older than a night and two hours is stale.
   const later = setupOf(dir, { serve: { freshness: noObjectives } }, now + 26 * 3_600_000);
@@ -66,14 +66,17 @@ test('status tells of missed objectives by its exit code, and of jobs where serv
     jobs: { hourly: { handledDue: new Date(now - 7_200_000).toISOString(), lastSuccessAt: null } },
     history: [],
   });
-  const { jobs } = await of({ jobs: [{ name: 'hourly', run: 'push', cron: '0 * * * *' }] });
+  const { schedule } = await of({ jobs: [{ name: 'hourly', run: 'push', cron: '0 * * * *' }] });
   const hour = Math.floor(now / 3_600_000) * 3_600_000;
-  expect(jobs).toEqual([
+  expect(schedule.jobs).toEqual([
     {
       unavailableSince: null,
       name: 'hourly',
       run: 'push',
+      cron: '0 * * * *',
+      timezone: 'UTC',
       last: null,
+      lastSuccessAt: null,
       nextAt: new Date(hour + 3_600_000).toISOString(),
       overdueSince: new Date(hour).toISOString(),
     },

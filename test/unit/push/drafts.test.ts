@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
@@ -37,6 +37,21 @@ it('keeps what was seen first, and edits nothing that is as it was seen', () => 
   drafts.edit('anna', [priority('t1', 'default', 'default')]);
   expect(drafts.all().map(({ by }) => by)).toEqual(['ben']);
   expect(readdirSync(join(dir, 'imports'))).toHaveLength(1);
+});
+
+it('a file that cannot be read harms only its owner, who is told which it is', () => {
+  const { drafts, dir } = stored();
+  drafts.edit('anna', [priority('t1', 'default', 'high')]);
+  const [file = ''] = readdirSync(join(dir, 'imports'));
+  drafts.edit('ben', [priority('t1', 'default', 'low')]);
+  writeFileSync(join(dir, 'imports', file), '{"by": "anna"');
+  expect(drafts.all().map(({ by }) => by)).toEqual(['ben']);
+  expect(() => drafts.of('anna')).toThrow(
+    expect.objectContaining({
+      message: expect.stringContaining('cannot be read'),
+      hint: expect.stringContaining(file),
+    }),
+  );
 });
 
 it('what was reviewed goes with its confirmation, however the process ends; what was edited since stays', async () => {

@@ -116,6 +116,13 @@ it('a digest has initials of people, and the link for whoever may see more; a ti
   expect(text).toContain('  - Ruth [31mWalter -Ng (');
 });
 
+it('a digest links to the pages of what it names, where it knows their address', () => {
+  const { text, html } = digestOf(someReport(), '1.2.3', 'https://signals.example/o/acme');
+  expect(html).toContain('<a href="https://signals.example/o/acme/topics/t1"');
+  expect(text).toMatch(/https:\/\/signals\.example\/o\/acme\/companies\/\S+$/m);
+  expect(digestOf(someReport(), '1.2.3').html).not.toContain('/topics/');
+});
+
 it('a digest without data names no period', () => {
   const header = { ...emptyReport.header, since: '2026-11-27T00:00:00.000Z' as const };
   const { title, html } = digestOf({ ...emptyReport, header }, '1.2.3');

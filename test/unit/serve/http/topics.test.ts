@@ -100,6 +100,19 @@ it('has the list in its address, and shows it to those who only read without a c
   expect([rita.status, textOf(rita.page)]).toEqual([403, expect.stringContaining('You may look')]);
 });
 
+it('keeps the filter when a time zone is chosen, and the time zone when something else is', async () => {
+  const { topics } = noted();
+  const anna = await Visitor.of(await served(topics), 'anna');
+  await anna.get('/topics?q=export&vip=1&zone=Asia/Tokyo');
+  expect(anna.page).toContain('href="?q=export&amp;vip=1&amp;zone=UTC"');
+  for (const kept of [
+    'href="/topics?q=export&amp;vip=1&amp;sort=title&amp;zone=Asia%2FTokyo"',
+    'href="/topics?q=export&amp;vip=1&amp;page=2&amp;zone=Asia%2FTokyo"',
+    '<input type="hidden" name="zone" value="Asia/Tokyo">',
+  ])
+    expect(anna.page).toContain(kept);
+});
+
 it('edits nothing where the published file has other ids', async () => {
   const { topics } = noted();
   const anna = await Visitor.of(await served({ ...topics, canEdit: false }), 'anna');
