@@ -75,7 +75,7 @@ export function canAsk(): boolean {
 
 /**
  * Asks on the terminal before a command does `what`, such as `queue 3 changes`. Only `y` and `yes` confirm; Ctrl-C and the
- * end of the input do not. Throws UsageError with the hint where nobody can be asked.
+ * end of the input do not. Throws UsageError with the hint where it cannot ask.
  */
 export async function confirmed(
   context: Context,
@@ -87,7 +87,7 @@ export async function confirmed(
   return /^\s*(y|yes)\s*$/i.test(await answerTo(`${question} [y/N] `));
 }
 
-/** Throws UsageError with the hint where nobody can be asked before a command does `what`; `flag` would have answered. */
+/** Throws UsageError with the hint where it cannot ask before a command does `what`; `flag` would have answered. */
 export function refuseUnlessAsked({ json }: Context, what: string, flag: string, hint: string): void {
   if (!json && canAsk()) return;
   const problem = 'is missing, and the command cannot ask: this is not a terminal, or --json was passed';

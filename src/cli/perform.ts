@@ -2,6 +2,7 @@ import { ExitCode, StoppedError } from '../base/errors.js';
 import { pool } from '../base/pool.js';
 import type { Command, Context } from '../commands/command.js';
 import { eachOrganization } from '../commands/setup.js';
+import { loadConfig } from '../config/load.js';
 import { sections, viewText } from '../view/text.js';
 import type { View } from '../view/view.js';
 import { errorText, type ReportedError, reported } from './failure.js';
@@ -23,7 +24,7 @@ export async function perform(
     return answer(context, result, text, exitCodeOf(result));
   }
   const { contexts } = await eachOrganization(context, { all: true });
-  const parallel = await parallelOf(contexts);
+  const parallel = parallelOf(contexts);
   const outcomes = await forEach(contexts, (one) => command.run(input, one), { exitCodeOf, parallel });
   return answer(context, outcomes, (all) => outcomesText(all, text), worstOf(outcomes));
 }
@@ -90,7 +91,7 @@ export function worstOf(outcomes: readonly Outcome<unknown>[]): ExitCode {
   return fromBad.find((code) => found.has(code)) ?? ExitCode.done;
 }
 
-/** What became of each organization, below its name. */
+/** The result of each organization, below its name. */
 export function outcomesText<T>(outcomes: readonly Outcome<T>[], text: (result: T) => string): string {
   const bodyOf = ({ report, error }: Outcome<T>) =>
     report !== null ? text(report) : error !== null ? errorText(error, 100, 'FAILED: ') : '';
@@ -107,8 +108,7 @@ const fromBad: readonly ExitCode[] = [
 ];
 
 /** `serve.parallel`, of the first whose settings can be read: it is the same for all. */
-async function parallelOf(contexts: readonly Context[]): Promise<number> {
-  const { loadConfig } = await import('../config/load.js');
+function parallelOf(contexts: readonly Context[]): number {
   for (const { sources } of contexts) {
     try {
       return loadConfig(sources).jobsAtOnce;

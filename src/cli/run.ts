@@ -1,12 +1,11 @@
 import { ExitCode } from '../base/errors.js';
 import type { CommandGroup } from '../commands/command.js';
-import { contextOf, versionText } from '../commands/setup.js';
+import { contextOf, versionText } from '../commands/context.js';
 import type { Tuning } from '../config/load.js';
 import { errorText, reported } from './failure.js';
 import { readFlags } from './flags.js';
 import { hasPrinted, print, printJson, surviveClosedPipes } from './output.js';
 import { parse } from './parse.js';
-import { perform } from './perform.js';
 
 /**
  * Runs a command line and returns its exit code. The one place where errors become text on stderr, or JSON on stdout
@@ -25,6 +24,8 @@ export async function run(
       return ExitCode.done;
     }
     const { command, args } = parsed;
+    // The settings: `--help` and `--version` would take half as long again.
+    const { perform } = await import('./perform.js');
     return await perform(command, readFlags(command, args), await contextOf(args, tuning));
   } catch (error) {
     const failure = reported(error);

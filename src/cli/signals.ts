@@ -66,7 +66,7 @@ export function untilSignal(): Promise<void> {
 }
 
 /**
- * Calls `cleanUp` before a signal ends this process, which it then does as if nobody had listened: a shell stops its loop
+ * Calls `cleanUp` before a signal ends this process, which it then does as if nothing had listened: a shell stops its loop
  * only when Ctrl-C has killed the command. A signal for which `cleanUp` returns false is ignored. Returns what stops
  * listening.
  */

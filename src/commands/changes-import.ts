@@ -208,7 +208,7 @@ export function intakeOf(
 ): Intake {
   return async (sheet, by) => {
     const options = { requestedBy: by, dryRun: false };
-    // Read before anything is locked: a sheet that makes no sense blocks nobody.
+    // Read before anything is locked: a sheet that makes no sense must not block others.
     const source =
       sheet.kind === 'csv'
         ? await fromSheet({ bytes: sheet.bytes, name: overHttp })

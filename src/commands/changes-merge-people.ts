@@ -68,7 +68,7 @@ async function isConfirmed(context: Context, { source, target }: Pair): Promise<
   const hint = `Nothing was sent. Pass ${given} to confirm it once more, or --dry-run to look only.`;
   refuseUnlessAsked(context, `merge ${source.id} into ${target.id}`, '--confirm', hint);
   const who = printable(nameOf(target));
-  const typed = await answerTo(`Type the id of the person who stays (${who}) to merge them for good: `);
+  const typed = await answerTo(`Type the id of the person who stays (${who}) to merge them permanently: `);
   return typed.trim() === target.id;
 }
 
@@ -102,7 +102,7 @@ function pairText({ source, target, score, reasons }: Pair): string {
   ].join('\n\n');
 }
 
-/** A value in lines of at most `room` columns. Nothing is cut off: who decides for good has to see all of it. */
+/** A value in lines of at most `room` columns. Nothing is cut off: the decision is final, so all of it is shown. */
 function whole(value: string | number | null, room: number): string[] {
   const text = printable(typeof value === 'number' ? count(value) : (value ?? '-'));
   return wrap(text, room).flatMap((line) => {

@@ -39,7 +39,7 @@ function madeText({ path, entityType, rows, oldest }: EditSheet): string {
   ].join('\n');
 }
 
-/** Writes a sheet to edit. `by` is who asked for it: the user of the operating system, unless somebody is named. */
+/** Writes a sheet to edit. `by` is who asked for it: by default the user of the operating system. */
 export async function makeSheet(setup: Setup, options: EditSheetOptions, by?: string): Promise<EditSheet> {
   refuseUnrecorded(setup);
   const sheet = await withFullSnapshot(setup, (snapshot) => writeEditSheet(snapshot, options));

@@ -101,7 +101,7 @@ export const retry = command({
   ],
   input: {
     ...selection,
-    overwrite: toggle.describe('Overwrite what somebody else changed'),
+    overwrite: toggle.describe('Overwrite what colleagues changed'),
   },
   async run({ wait, overwrite, ...given }, context) {
     const selection = selectionOf(given);
@@ -128,7 +128,7 @@ function decidedExitCode({ decisions }: { readonly decisions: readonly decide.De
 }
 
 export interface QueueOptions extends WorkerOptions {
-  /** False leaves publishing to somebody else: until then, the journal has what was queued. */
+  /** False leaves publishing to a later run: until then, the journal has what was queued. */
   readonly publish?: boolean;
 }
 

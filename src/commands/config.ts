@@ -10,7 +10,7 @@ import {
 import { secretSources } from '../config/secrets.js';
 import { sections, table } from '../view/text.js';
 import { command, text } from './command.js';
-import { fileChecks } from './setup.js';
+import { fileChecks } from './context.js';
 
 export const print = command({
   examples: [

@@ -47,7 +47,8 @@ import { refuseUnwritable } from '../store/restore.js';
 import type { Organization } from '../store/runs.js';
 import { hanging, list, pairs, printable, sections, wrap } from '../view/text.js';
 import { command, toggle } from './command.js';
-import { type Access, programVersion, type Setup, setUpAccess } from './setup.js';
+import { programVersion } from './context.js';
+import { type Access, type Setup, setUpAccess } from './setup.js';
 import { connect } from './worker.js';
 
 export const doctor = command({
@@ -85,12 +86,12 @@ type Proofs = Proving['proof'];
 function proofText({ requests, proof, forecast, before, file }: Proving): string {
   const earlier = new Map(before?.proof.map((one) => [one.id, one.verdict]));
   const of = (verdict: Proofs[number]['verdict']) => proof.filter((one) => one.verdict === verdict);
-  // What could not be looked at in one of the two says nothing.
+  // An assumption that one of the two could not check has not changed.
   const isChanged = ({ id, verdict }: Proofs[number]) =>
     ![undefined, 'undecidable', verdict].includes(earlier.get(id)) && verdict !== 'undecidable';
   const changed = proof.filter(isChanged);
   const contradicted = of('contradicted');
-  // What the program handles by itself is told once.
+  // What the program handles by itself is reported in full only the first time.
   const told = contradicted.filter(({ id, handled }) => handled && earlier.get(id) === 'contradicted');
   const against = contradicted.filter((one) => !told.includes(one));
   const texts = against.map(({ id, statement, evidence, handled, otherwise }) => {
@@ -259,7 +260,7 @@ export function checkPermissions({ dataDir, publish }: Pick<Config, 'dataDir' | 
       .filter((name) => isOpen(join(dataDir, name), published.has(name) ? mode : 0)),
   ];
   if (open.length === 0)
-    return [ok('permissions', 'nobody else can read the private files of the data directory')];
+    return [ok('permissions', 'only this user can read the private files of the data directory')];
   const named = open.map((name) => (name === '.' ? 'the directory itself' : name));
   const again =
     (mode & 0o077) === 0

@@ -29,6 +29,8 @@ import { type Setup, setUp } from './setup.js';
 export const kinds = ['topic', 'company', 'person', 'conversation'] as const;
 export type Kind = (typeof kinds)[number];
 
+export const whatText = 'Its id, or its title or name, or a part of that';
+
 const plurals = { topic: 'topics', company: 'companies', person: 'people', conversation: 'conversations' };
 
 /** The most entities to choose from; more of the title or name finds fewer. */
@@ -50,7 +52,7 @@ export const explain = command({
       .default([])
       .transform((words) => words.join(' ').trim())
       .refine((words) => words !== '', 'is missing: an id, or a title or name')
-      .describe('Its id, or its title or name, or a part of that'),
+      .describe(whatText),
   },
   async run({ kind, what }, context) {
     return explainOne(await setUp(context), kind, what, canAsk() && !context.json);
@@ -58,7 +60,7 @@ export const explain = command({
   show: explanationText,
 });
 
-/** The id that is meant; asks where several match and somebody can answer. */
+/** The id that is meant. Where several match, it asks, if it can. */
 async function choose(
   kind: Kind,
   what: string,
@@ -150,7 +152,7 @@ export interface Explanation {
   readonly lastSync: entity.LastSync | null;
   readonly requests: { readonly total: number; readonly newest: readonly entity.EntityRequest[] };
   readonly runs: readonly entity.EntityRun[];
-  /** Our changes that are in conflict: somebody decides them with `signalhouse changes`. */
+  /** Our changes that are in conflict, to be decided with `signalhouse changes`. */
   readonly conflicts: readonly string[];
   /** Newest first. */
   readonly timeline: readonly TimelineEvent[];
@@ -164,7 +166,7 @@ export interface Candidates {
 }
 
 /**
- * Explains the entity that an id, a title or a name means; asks where several match and somebody `isAsking`. It reads the published
+ * Explains the entity that an id, a title or a name means; asks where several match, if it `isAsking`. It reads the published
  * file only: no network, no lock, and a running sync is not disturbed. Throws StorageError when there is no published file, and
  * UsageError where it does not mean exactly one.
  */

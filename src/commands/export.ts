@@ -77,7 +77,7 @@ export const exportTables = command({
     ['signalhouse export --person 90210 --out request-17.json', 'What is held of one'],
   ],
   input: flags,
-  async run(given, context): Promise<PersonReport | Exported[]> {
+  async run(given, context): Promise<PersonReport | (Exported | ExportedSheet)[]> {
     const task = taskOf(given);
     const setup = await setUp(context);
     const { force, wait } = given;
@@ -88,7 +88,7 @@ export const exportTables = command({
   },
   show(done) {
     if (!Array.isArray(done)) return personText(done);
-    const sheets = done.flatMap((one) => ('cutCells' in one ? (one as ExportedSheet) : []));
+    const sheets = done.flatMap((one) => ('cutCells' in one ? one : []));
     return sheets.length > 0 ? workbookText(sheets) : doneText(done);
   },
 });

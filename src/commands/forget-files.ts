@@ -185,7 +185,7 @@ async function holds(path: string, search: Search): Promise<boolean> {
   return (bytes.includes(0) && !hasMark) || isIn(search, textOfBytes(bytes).text);
 }
 
-/** Whether a draft or a tick is about somebody who is being forgotten: these have ids and no names. */
+/** Whether a draft or a tick is about a person who is being forgotten: these have ids and no names. */
 function namesForgotten(forgotten: Forgotten, json: string): boolean {
   const texts = [...json.matchAll(/"([^"\\]+)"/g)].map(([, text]) => text);
   return texts.some((one) => forgotten.has('person', one) || forgotten.has('company', one));

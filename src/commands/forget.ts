@@ -79,8 +79,8 @@ type Forgotten = ForgetReport | Outcome<ForgetReport>[];
 type Options = Readonly<Record<'wait' | 'dryRun' | 'yes', boolean>>;
 
 /**
- * Previews every organization, asks once, and forgets where something is held. One that fails does not stop the others: what became
- * of it is told with its name, and decides the exit code.
+ * Previews every organization, asks once, and forgets where something is held. One that fails does not stop the others: its error
+ * is reported with its name, and decides the exit code.
  */
 async function forgetInAll(
   context: Context,

@@ -18,7 +18,7 @@ import { limitsOf } from '../store/memory.js';
 import type { SyncReport } from '../sync/report.js';
 import { sections, table } from '../view/text.js';
 import { type Context, command, toggle } from './command.js';
-import { recordRun } from './metrics-file.js';
+import { withMetricsFile } from './metrics-file.js';
 import { type LakeAccess, setUpLake } from './setup.js';
 import { withWarehouse } from './worker.js';
 
@@ -201,7 +201,7 @@ async function finishForgettingInLake(access: LakeAccess, signals: Signals): Pro
 /** The lake after a sync. One of the three is set. */
 export interface LakeAfterSync {
   readonly report: LakeReport | null;
-  /** Why it failed. The local warehouse is published all the same. */
+  /** Why it failed. The local warehouse is published anyway. */
   readonly failure: { readonly message: string; readonly hint: string | null } | null;
   /** Why nothing was tried. */
   readonly skipped: string | null;
@@ -225,13 +225,14 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
   if (report.published === null)
     return { ...report, lake: { ...none, skipped: 'the sync published nothing' } };
   try {
-    const done = await publishLake(access, signals);
-    await recordRun(access, 'lake', ExitCode.done);
+    const { done } = await withMetricsFile(access, 'lake', async () => ({
+      done: await publishLake(access, signals),
+      exitCode: ExitCode.done,
+    }));
     return { ...report, lake: { ...none, report: done } };
   } catch (error) {
     if (!(error instanceof SignalhouseError)) throw error;
     access.log.warn(`the lake is not published: ${error.message}`);
-    await recordRun(access, 'lake', error.exitCode);
     const exitCode = report.exitCode === ExitCode.done ? ExitCode.incomplete : report.exitCode;
     const failure = { message: error.message, hint: error.hint ?? null };
     return { ...report, exitCode, lake: { ...none, failure } };

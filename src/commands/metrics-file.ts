@@ -14,14 +14,14 @@ import type { Setup } from './setup.js';
 
 type Command = 'sync' | 'push' | 'lake';
 
-/** Everybody may read it: it shows nobody's name, and the collector is another user. */
+/** All users may read it: it has no names of people, and the collector is another user. */
 const mode = 0o644;
 
 /** What only a process that goes on running knows. */
 const ofServe =
   /^# HELP signalhouse_(freshness|overdue|next_run|running|waiting|api_|budget|http|run_duration)/;
 
-/** Runs a sync or a push, and writes the file whatever becomes of it. A file that cannot be written is only logged. */
+/** Runs a sync, a push or a publication to the lake, and writes the file whatever becomes of it. A file that cannot be written is only logged. */
 export async function withMetricsFile<R extends { readonly exitCode: ExitCode }>(
   setup: Setup,
   command: Command,
@@ -40,7 +40,7 @@ export async function withMetricsFile<R extends { readonly exitCode: ExitCode }>
 }
 
 /** Writes the file after a run that ended now. */
-export async function recordRun(setup: Setup, command: Command, exitCode: ExitCode): Promise<void> {
+async function recordRun(setup: Setup, command: Command, exitCode: ExitCode): Promise<void> {
   const { config, log, programVersion: version } = setup;
   const path = config.serve.metricsFile;
   if (path === null) return;

@@ -23,7 +23,7 @@ export const push = command({
   ],
   input: {
     onConflict: z.enum(conflictRules).optional().meta({
-      description: 'If somebody else changed the same field: report it (exit 3), or overwrite it',
+      description: 'If a colleague changed the same field: report it (exit 3), or overwrite it',
       choices: conflictRules,
     }),
     result: text.optional().describe('Write the imported file again, with the result of each row'),

@@ -100,7 +100,7 @@ export interface RestoreReport {
   readonly mayHaveBeenSent: number;
   /** Requests to forget that the snapshot did not have. */
   readonly forgotten: number;
-  /** What is copied besides the snapshot, relative to the data directory. */
+  /** What is copied in addition to the snapshot, relative to the data directory. */
   readonly files: readonly string[];
   /** Where the former content of the data directory is now; null where it was empty. */
   readonly movedTo: string | null;
@@ -334,7 +334,7 @@ function refuseOverlap(from: string, dataDir: string): void {
 const left =
   /^(\..*|worker\..*|.*\.duckdb(\.wal.*)?|published\.json|spending\.log|lost\+found|before-restore-.*)$/;
 
-/** The files to copy besides the snapshot, journals first. Published files are made again, as the settings here say. */
+/** The files to copy in addition to the snapshot, journals first. Published files are made again, as the settings here say. */
 function filesIn(from: string): string[] {
   const names = filesUnder(from)
     .map((path) => relative(from, path))

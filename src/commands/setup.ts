@@ -1,20 +1,30 @@
-import { readFileSync } from 'node:fs';
 import type { Attempt } from '../api/attempt.js';
 import type { Api } from '../api/client.js';
 import type { Clock } from '../base/clock.js';
 import { UsageError } from '../base/errors.js';
-import type { Log } from '../base/log.js';
+import { createLog, type Log } from '../base/log.js';
 import type { ProgressDisplay } from '../base/observer.js';
 import type { RunSignals } from '../base/stop.js';
-import type { TerminalProgress } from '../cli/progress.js';
+import { TerminalProgress } from '../cli/progress.js';
 import { interruptible } from '../cli/signals.js';
-import type { Config, Credentials, loadServeConfig, ServeConfig, Sources } from '../config/load.js';
+import {
+  type Config,
+  type Credentials,
+  loadConfig,
+  loadConfigWithCredentials,
+  loadLakeConfig,
+  loadLakeConfigWithCredentials,
+  loadServeConfig,
+  organizationNames,
+  type ServeConfig,
+  type Sources,
+} from '../config/load.js';
+import { lakeProblems } from '../lake/settings.js';
+import { LoggedProgress, speedOf } from '../run/progress.js';
 import type { Context } from './command.js';
+import { programVersion } from './context.js';
 
 /** What a command starts with: its settings, its log and, where it makes requests, the key. */
-
-// The settings and the log are loaded by the commands that use them: `--help` and `--version` would take half as long again.
-const settings = () => import('../config/load.js');
 
 /** What every command has: its settings and its log. */
 export interface Setup {
@@ -43,37 +53,6 @@ export interface Observed {
 /** What a command works with at a terminal: also a progress line, if stderr is one. */
 export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
 
-/** The context of a command, from the flags that every command has. `tuning` replaces what the program chooses itself. */
-export async function contextOf(
-  given: Readonly<Record<string, unknown>>,
-  tuning: Sources['tuning'],
-): Promise<Context> {
-  const dataDir = given['data-dir'];
-  const configFile = typeof given.config === 'string' ? given.config : undefined;
-  const hasFile = configFile !== undefined || Boolean(process.env.SIGNALHOUSE_CONFIG?.trim());
-  return {
-    json: given.json === true,
-    sources: {
-      env: process.env,
-      tuning,
-      configFile,
-      organization: typeof given.organization === 'string' ? given.organization : undefined,
-      flags: dataDir === undefined ? [] : [{ path: 'dataDir', flag: '--data-dir', value: dataDir }],
-      // Only a file can set jobs and masks. Loaded only then: the parser of schedules takes 50 ms.
-      ...(hasFile && (await fileChecks())),
-    },
-  };
-}
-
-/** What is wrong in a settings file and no schema can find. */
-export async function fileChecks(): Promise<Pick<Sources, 'checkJobs' | 'checkPublish'>> {
-  const [{ jobProblems }, { publishProblems }] = await Promise.all([
-    import('../serve/schedule/job.js'),
-    import('../privacy/policy.js'),
-  ]);
-  return { checkJobs: jobProblems, checkPublish: publishProblems };
-}
-
 /**
  * The command for each organization of the settings file; with `all`, one is not enough. Without a list, or with the name of one,
  * only the command itself. Throws a UsageError for what is wrong with the list; with `withKeys`, also for a key that several would share.
@@ -90,7 +69,6 @@ export async function eachOrganization(
   }
   const alone = { contexts: [context], isList: false };
   if (organization !== undefined) return alone;
-  const { organizationNames } = await settings();
   const names = organizationNames(sources, withKeys);
   if (names === null) {
     const problem = 'needs a settings file with organizations';
@@ -105,37 +83,30 @@ export async function eachOrganization(
 }
 
 /** For a command that makes no requests. Throws a UsageError with every problem of the settings. */
-export async function setUp(context: Context): Promise<CommandSetup<Setup>> {
-  const { loadConfig } = await settings();
+export function setUp(context: Context): Promise<CommandSetup<Setup>> {
   return withLog(context, (sources) => ({ config: loadConfig(sources) }));
 }
 
 /** For a command that talks to the API: address and key are required as well. */
-export async function setUpAccess(context: Context): Promise<CommandSetup<Access>> {
-  const { loadConfigWithCredentials } = await settings();
+export function setUpAccess(context: Context): Promise<CommandSetup<Access>> {
   return withLog(context, loadConfigWithCredentials);
 }
 
 /** For the commands of the lake: with its secrets, and with everything that is wrong with its settings. */
-export async function setUpLake(context: Context): Promise<CommandSetup<LakeAccess>> {
-  const { loadLakeConfig } = await settings();
-  const { lakeProblems } = await import('../lake/settings.js');
+export function setUpLake(context: Context): Promise<CommandSetup<LakeAccess>> {
   return withLog(context, (sources) => loadLakeConfig(sources, lakeProblems));
 }
 
 /** For `sync --lake`: the same for a command that talks to the API. */
-export async function setUpLakeAccess(context: Context): Promise<CommandSetup<LakeAccess & Access>> {
-  const { loadLakeConfigWithCredentials } = await settings();
-  const { lakeProblems } = await import('../lake/settings.js');
+export function setUpLakeAccess(context: Context): Promise<CommandSetup<LakeAccess & Access>> {
   return withLog(context, (sources) => loadLakeConfigWithCredentials(sources, lakeProblems));
 }
 
 /** For `serve`: the same with its secrets, and with the problems that `check` finds in its settings. */
-export async function setUpServe(
+export function setUpServe(
   context: Context,
   check: Parameters<typeof loadServeConfig>[1],
 ): Promise<CommandSetup<ServeAccess>> {
-  const { loadServeConfig } = await settings();
   return withLog(context, (sources) => loadServeConfig(sources, check));
 }
 
@@ -150,12 +121,10 @@ async function withLog<L extends { readonly config: Config }>(
   const secrets = new Set<string>();
   const loaded = load({ ...sources, onSecret: (secret) => secrets.add(secret) });
   const { config } = loaded;
-  const { createLog } = await import('../base/log.js');
   const pretty = process.stderr.isTTY === true;
   // Several at the same time would overwrite each other's line.
   const isOne = (sources.together ?? 1) === 1;
-  const progress =
-    pretty && isOne ? new (await import('../cli/progress.js')).TerminalProgress(process.stderr) : undefined;
+  const progress = pretty && isOne ? new TerminalProgress(process.stderr) : undefined;
   const made = await createLog({
     level: config.log.level,
     pretty,
@@ -177,7 +146,6 @@ export async function observed<S extends Setup, T>(
 ): Promise<T> {
   const setup = await loading;
   const { progress, log, config } = setup;
-  const { LoggedProgress, speedOf } = await import('../run/progress.js');
   const observe = (api: Api) => {
     const speed = speedOf(api);
     if (!progress) return new LoggedProgress(log, speed);
@@ -185,15 +153,4 @@ export async function observed<S extends Setup, T>(
     return progress;
   };
   return interruptible(setup, config.shutdownSeconds, (signals) => work(setup, { ...signals, observe }));
-}
-
-/** What `--version` prints: the version, and the commit that it was built from. */
-export function versionText(): string {
-  return `${programVersion()} (${readFileSync(new URL('../../dist/commit', import.meta.url), 'utf8')})`;
-}
-
-/** The version of this program, from its package.json, which is beside both dist and src. */
-export function programVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return String(version);
 }

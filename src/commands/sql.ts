@@ -107,7 +107,7 @@ async function openPrompt(setup: Setup, options: PromptOptions): Promise<ExitCod
   const prompts = await import('../cli/prompt/prompt.js');
   const session = await SqlSession.open(setup);
   let prompt: Prompt | undefined;
-  // The prompt takes Ctrl-C itself. Closing the window of the terminal is SIGHUP. Whoever sees the prompt may do so at once.
+  // The prompt takes Ctrl-C itself. Closing the window of the terminal is SIGHUP. That may happen as soon as the prompt is shown.
   const release = onDeath((signal) => {
     if (signal === 'SIGINT') return false;
     session.snapshot.abandon();

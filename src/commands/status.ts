@@ -128,7 +128,7 @@ function unreadable(
   return { organization, state: 'failing', doing: null, lastSuccessAt: null, problems };
 }
 
-/** Whether nobody has to look at it now: its data are there and fresh, and what ran last did not fail. */
+/** Whether it needs no attention: its data are there and fresh, and what ran last did not fail. */
 export function isWell({ state, doing }: OrganizationLine): boolean {
   return state === 'well' || state === 'open points' || (state === 'no data' && doing === 'running');
 }

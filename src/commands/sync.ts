@@ -78,7 +78,7 @@ export async function pullAll(access: Access, options: Options): Promise<Followe
 
 /** What `sync --push` did: the report of the sync, with what was pushed and the files of the drop folder. */
 export interface SyncPushReport extends SyncReport {
-  /** Null when the push failed without a report: `pushFailure` says why. The sync runs all the same. */
+  /** Null when the push failed without a report: `pushFailure` says why. The sync runs anyway. */
   readonly push: PushReport | null;
   readonly pushFailure: string | null;
   readonly inbox: readonly InboxFile[];

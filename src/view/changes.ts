@@ -78,7 +78,7 @@ function notesOf(change: TitledChange): string[] {
   ].filter((text) => text !== null);
 }
 
-/** What a change replaced that nobody had seen. */
+/** A value that a change replaced, and that its author never saw. */
 export function replacedText({ field, value, name, at }: TitledChange['replaced'][number]): string {
   const when = at === null ? '' : ` on ${moment(at)}`;
   return `it replaced ${field} ${valueText(value)}, which ${name ?? 'another person'} set${when}, after it was read`;
@@ -141,7 +141,7 @@ export function changeView(change: TitledChange & { readonly attempted: readonly
     ['after', change.remoteAfter && valuesText(change.remoteAfter)],
     ['error', error && `${error}${errorCode ? ` (${errorCode})` : ''}`],
     ['replaced', change.replaced.map(replacedText).join('; ') || null],
-    ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
+    ['overwrite', change.overwrite ? 'yes: it overwrites the base, which another person set' : null],
     ['by', at(`${personText(change.requestedBy)}, `, change.queuedAt)],
     ['reason', change.requestedReason],
     ['source', placeOf(change)],
@@ -170,7 +170,7 @@ export function changeView(change: TitledChange & { readonly attempted: readonly
   ];
 }
 
-/** What became of a decision about changes: `done` is the word for it. */
+/** The result of a decision about changes: `done` is the word for it. */
 export function decidedView(made: readonly Decision[], done: string): View {
   const refused = made.filter((one) => !one.done);
   const over = made.flatMap(({ id, over: others = [] }) =>

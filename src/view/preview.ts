@@ -134,7 +134,7 @@ function planFacts(shown: Shown): Fact[] {
   ];
 }
 
-/** The values that show whether somebody else has changed something in between. */
+/** The values that show whether another person has changed something in between. */
 function baseText({ base }: Plan['preview']): string {
   const { file, warehouse, oldest } = base;
   const age = oldest === null ? '' : `, up to ${ago(oldest, Date.now()).replace(/ ago$/, '')} old`;

@@ -1,9 +1,8 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { endOf, program, signalhouse } from '../support/signalhouse.js';
+import { program, signalhouse } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
 // What npm run test:changed has to know: these tests run the built program, which is made of this.
@@ -92,29 +91,5 @@ describe('settings', () => {
     });
     for (const text of [stdout, json.stdout])
       expect(text).not.toMatch(new RegExp(`${good.SIGNALHOUSE_API_KEY}|hunter2`));
-  });
-});
-
-describe('what is built', () => {
-  const root = fileURLToPath(new URL('../../', import.meta.url));
-  /** Loads every command but those that listen, and fails at what only these need. */
-  const loadCommands = `
-    import { register } from 'node:module';
-    const resolve = (name, context, next) => {
-      if (/^(@faker-js|fastify)/.test(name)) throw new Error('loads ' + name);
-      return next(name, context);
-    };
-    register('data:text/javascript,export ' + encodeURIComponent('const resolve = ' + resolve));
-    const { commands } = await import(process.argv[1]);
-    const listed = commands.flatMap((one) => one.commands ?? one);
-    for (const { name, load } of listed)
-      if (!['sandbox', 'demo', 'serve'].includes(name)) await load();
-  `;
-
-  it('waits in no command but those that listen for the generator of names, or for the server', async () => {
-    const commands = join(root, 'dist/commands/index.js');
-    const args = ['--input-type=module', '--eval', loadCommands, commands];
-    const { code, stderr } = await endOf(spawn(process.execPath, args, { stdio: 'pipe' }));
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 });

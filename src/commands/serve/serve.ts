@@ -149,7 +149,7 @@ interface Watched {
   content: string | undefined;
 }
 
-/** How often the settings file is looked at. Its folder may be a mount that tells nobody of a change. */
+/** How often the settings file is checked. Its folder may be a mount that reports no changes. */
 const everyMs = 5_000;
 
 /**
@@ -213,7 +213,7 @@ async function membersOf(
   return { members: [first, ...rest], isList };
 }
 
-/** What is wrong at the top of the file is wrong for each: it is told once. */
+/** What is wrong at the top of the file is wrong for each: it is reported once. */
 function together(errors: readonly UsageError[]): UsageError {
   const problems = new Map(
     errors.flatMap((error) => error.problems.map((one) => [`${one.setting} ${one.problem}`, one])),

@@ -259,7 +259,7 @@ export function sheetsOf(
   };
 }
 
-/** The id of a change in `id@revision`, as the page names what somebody has seen. */
+/** The id of a change in `id@revision`, as the page names the version that a person has seen. */
 function idIn(seen: string): string {
   return seen.split('@')[0] ?? '';
 }

@@ -110,7 +110,7 @@ const knownFrom: Readonly<Record<TimelineEvent['kind'], string>> = {
   messages: 'messages',
 };
 
-/** What people decide, and what became of the topic. Counters change with every message. */
+/** The fields that people decide, and the state of the topic. Counters change with every message. */
 const shownFields = [
   'title',
   'summary',

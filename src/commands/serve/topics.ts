@@ -14,7 +14,7 @@ import { queueReader } from '../../push/queue.js';
 import type { Snapshot } from '../../read/query.js';
 import { snapshotVersion, withSnapshot } from '../../read/snapshot.js';
 import type { Sheets } from '../../serve/http/sheets.js';
-import type { PageEdit, Topics } from '../../serve/http/topics.js';
+import { type PageEdit, shownOf, type Topics } from '../../serve/http/topics.js';
 import type { Person } from '../../serve/page/page.js';
 import type { Told } from '../../serve/page/topic.js';
 import type { DraftLine, TopicFilter, TopicLine } from '../../serve/page/topics.js';
@@ -30,7 +30,7 @@ import { readCompany, readTold, readTopic, Ticks, writeTold } from './topic-page
 
 /** Topics on a page of the list. */
 const pageSize = 50;
-/** How soon a new publication is read, so that nobody waits for it. */
+/** How soon a new publication is read, so that no page waits for it. */
 const everyMs = 5_000;
 /** The searches in messages that are remembered. */
 const remembered = 20;
@@ -87,7 +87,7 @@ class Boards {
   }
 }
 
-/** How long a page shows what somebody has sent. */
+/** How long a page shows what its reader has sent. */
 const sentMs = 24 * 3_600_000;
 
 /**
@@ -165,7 +165,7 @@ export function topicsOf(
     );
   }
 
-  /** What somebody sent last from these pages. */
+  /** What a person sent last from these pages. */
   async function sent(reader: Person | null) {
     if (reader === null || sheets === null) return null;
     const lines = await sheets.history();
@@ -363,9 +363,7 @@ function rowNamed(board: Board, name: string) {
   const wanted = folded(name);
   const found = board.byId.get(name) ?? board.topics.filter(({ title }) => folded(title ?? '') === wanted);
   const [topic, second] = Array.isArray(found) ? found : [found];
-  if (!topic || second) return undefined;
-  const { id, priority, lifecycleState } = topic;
-  return { id, values: { priority: priority ?? '', lifecycle_state: lifecycleState ?? '' } };
+  return topic && !second ? shownOf(topic) : undefined;
 }
 
 /** What a form says that the page showed. */
@@ -374,7 +372,7 @@ function seenValue(entityType: PageEdit['entityType'], field: string, text: stri
   return text === '' ? null : text;
 }
 
-/** What somebody wants a field to be. Throws UsageError where that is not possible. */
+/** The value of a field from the text of a form. Throws UsageError for one that the field cannot have. */
 function valueIn(entityType: PageEdit['entityType'], field: string, text: string): Value {
   const parsed = parseCell(fieldOf(entityType, field), text);
   if (parsed.kind === 'value') return parsed.value;

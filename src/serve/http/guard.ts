@@ -174,7 +174,7 @@ function isLocalName(name: string): boolean {
   return isLoopback(name) || name.toLowerCase().endsWith('.localhost');
 }
 
-/** Who asks. Throws HttpError where nobody has logged in. */
+/** Who asks. Throws HttpError without a login. */
 export function personOf({ person }: FastifyRequest): Person {
   if (!person) throw new HttpError(403, 'forbidden', 'This needs a login: add serve.users.');
   return person;

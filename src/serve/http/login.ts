@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-/** That somebody tried to log in. */
+/** An attempt to log in. */
 export interface LoginAttempt {
   /** As it was entered. */
   readonly name: string;
@@ -43,7 +43,7 @@ const maxLogins = { name: 5, address: 20 };
 /** Larger than any sheet of the program: 20,000 topics take 5 MB. */
 const maxUploadBytes = 20_000_000;
 
-/** Who is logged in. New settings replace the server, not the process: they sign nobody out who may still log in as before. */
+/** Who is logged in. New settings replace the server, not the process: those who may still log in as before stay signed in. */
 const sessions = new Map<string, { name: string; passwordHash: string | undefined; until: number }>();
 /** A token of one person is of no use in the browser of another. */
 const formKey = randomBytes(32).toString('hex');

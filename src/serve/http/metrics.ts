@@ -8,7 +8,7 @@ export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const prefix = 'signalhouse_';
 
-/** Of the process: series that nobody watches, or that promtool refuses for their name. */
+/** Of the process: series that no rule uses, or that promtool refuses for their name. */
 const noise = [
   ...['handles', 'requests', 'resources'].flatMap((of) => [
     `nodejs_active_${of}`,

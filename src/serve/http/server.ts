@@ -42,7 +42,7 @@ export interface ServerOptions {
   readonly host?: string | undefined;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Accepted host names besides loopback. */
+  /** Accepted host names in addition to loopback. */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Without a token, the routes that change something do not exist. */
   readonly token?: string | undefined;
@@ -67,7 +67,7 @@ export interface Site {
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
   readonly intake?: Intake | undefined;
   readonly sheets?: Sheets | undefined;
-  /** Without them, there are no pages about topics: whoever reaches them would see names. */
+  /** Without them, there are no pages about topics, which show names of people. */
   readonly topics?: Topics | undefined;
   readonly facts: FactsCache;
   /** Without it, /report answers 404 and says why. */
@@ -167,7 +167,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   void app.register(async (all) => {
     const { access, clock = systemClock } = options;
     const tried = (login: LoginAttempt) => {
-      if (login.outcome === 'done') log.info(login, 'somebody logged in');
+      if (login.outcome === 'done') log.info(login, 'a person logged in');
       else log.warn(login, 'a login failed');
       options.loggedIn?.(login);
     };
@@ -217,7 +217,7 @@ function send(reply: FastifyReply, error: unknown): FastifyReply {
   return isPerson ? sendPage(reply, errorPage(body.message)) : reply.send(body);
 }
 
-/** Kubernetes and Prometheus ask for these by the address of a pod; they show nobody's name. */
+/** Kubernetes and Prometheus ask for these by the address of a pod; they show no names of people. */
 const watched: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz', '/metrics']);
 
 /** The routes for the programs that watch this one; they never need a login, and take every host name. */

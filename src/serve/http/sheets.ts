@@ -32,7 +32,7 @@ export interface Sheets {
    * that has changed since it was shown stays as it is.
    */
   settle(changeIds: readonly string[], decision: 'retry' | 'drop', by: Person): Promise<void>;
-  /** What a sheet would change, or what became of it; null when there is none with this id. */
+  /** What a sheet would change, or the results; null when there is none with this id. */
   look(id: string): Promise<SheetDetails | null>;
   /** The sheet with the result of each row; null when its file is not kept. */
   result(id: string): Promise<SheetFile | null>;

@@ -21,7 +21,7 @@ import { answerTo, HttpError, personOf, sendPage, writerOf } from './guard.js';
 import { field, fields, formOf } from './login.js';
 import { problemOf, type SheetFile, sendFile } from './sheets.js';
 
-/** A field as somebody edited it, in the text of a form. */
+/** A field as a person edited it, in the text of a form. */
 export interface PageEdit {
   readonly entityType: 'topic' | 'company';
   readonly entityId: string;
@@ -214,7 +214,8 @@ function shownIn(request: FastifyRequest): Shown[] {
   });
 }
 
-function shownOf({ id, priority, lifecycleState, isArchived }: TopicLine): Shown {
+/** What the page shows of a topic of the list. */
+export function shownOf({ id, priority, lifecycleState, isArchived }: TopicLine): Shown {
   const values = {
     priority: priority ?? '',
     lifecycle_state: lifecycleState ?? '',

@@ -92,7 +92,7 @@ function readSheets(app: FastifyInstance): void {
   });
 }
 
-/** The person who asks; null when nobody is named, because the token does not identify a person. */
+/** The person who asks; null when no person is named, because the token does not identify a person. */
 function author(by: string | string[] | undefined): string | null {
   const name = typeof by === 'string' ? by.trim() : by;
   if (name === undefined || name === '') return null;

@@ -25,7 +25,7 @@ export interface SheetFilter {
 export interface SheetLine {
   readonly id: string;
   readonly name: string;
-  /** Null when nobody was named. */
+  /** Null when no person was named. */
   readonly by: string | null;
   readonly at: Iso;
   readonly isUndo: boolean;
@@ -46,15 +46,15 @@ export interface SheetChange {
   readonly fields: readonly FieldChange[];
   readonly status: string;
   readonly isUndone: boolean;
-  /** Somebody has decided about it, and that is not carried out yet. */
+  /** A person has decided about it, and that is not carried out yet. */
   readonly isDecided: boolean;
   readonly note: string | null;
 }
 
 export interface SheetDetails extends SheetLine {
-  /** What it would change; null once somebody has decided about it. */
+  /** What it would change; null once it was confirmed or cancelled. */
   readonly plan: Plan | null;
-  /** What became of its changes. */
+  /** Its changes, once they are queued. */
   readonly changes: readonly SheetChange[];
   readonly leftOut: Plan['leftOut'];
   readonly hasResult: boolean;
@@ -148,7 +148,7 @@ function historySection(history: readonly SheetLine[], { times, link }: Frame): 
   const found =
     rows.length === 0
       ? html`<p class="quiet">Nothing was uploaded or imported yet.</p>`
-      : table('history-table', 'Sheets, newest first', ['Sheet', 'Who', 'When', 'What became of it'], rows);
+      : table('history-table', 'Sheets, newest first', ['Sheet', 'Who', 'When', 'Result'], rows);
   return section('history', 'History', found);
 }
 
@@ -172,7 +172,7 @@ function stateOf({ state, statuses, hasChanges, leftOutCount, problem }: SheetLi
   return html`${found.map(([status, number]) => html`${badge(toneOf(status), `${status} ${count(number)}`)} `)}${left}`;
 }
 
-/** The page of one sheet or undo: what it would change, or what became of it. */
+/** The page of one sheet or undo: what it would change, or its result. */
 export function sheetPage(content: PageContent, sheet: SheetDetails): string {
   const frame = frameOf(content, '/sheets/one');
   const isNew = sheet.state === 'new';
@@ -214,7 +214,7 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
   );
 }
 
-/** What became of the changes that a person sent last, with what is left to decide; null where there are none. */
+/** The changes that a person sent last, with what is left to decide; null where there are none. */
 export function sentSection(sheet: SheetDetails | null, content: PageContent): Html | null {
   if (sheet === null) return null;
   const frame = frameOf(content, '/topics');
@@ -275,7 +275,7 @@ function whenSent(
     .sort((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
   return next
     ? html`<p>What is queued will be sent with ${next.name}, ${times.at(next.nextAt)} (${times.since(next.nextAt)}).</p>`
-    : html`<p>What is queued waits until somebody runs a push: no job here sends changes.</p>`;
+    : html`<p>What is queued waits for signalhouse push, because no job here sends changes.</p>`;
 }
 
 /** Whether a change waits for a decision. */

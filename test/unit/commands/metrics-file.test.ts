@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { RefusedError } from '../../../src/base/errors.js';
 import { silentLog } from '../../../src/base/log.js';
-import { recordRun, withMetricsFile } from '../../../src/commands/metrics-file.js';
+import { withMetricsFile } from '../../../src/commands/metrics-file.js';
 import type { Setup } from '../../../src/commands/setup.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { SimulatedClock } from '../../support/simulated-clock.js';
@@ -44,7 +44,7 @@ it('has the last success and the exit code of each command, and goes on counting
   clock.skip(60_000);
   const refused = withMetricsFile(made, 'sync', () => Promise.reject(new RefusedError('no')));
   await expect(refused).rejects.toThrow('no');
-  await recordRun(made, 'lake', 0);
+  await withMetricsFile(made, 'lake', async () => ({ exitCode: 0 as const }));
   expect(lines()).toEqual(
     expect.arrayContaining([
       'runs_total{job="sync",outcome="done"} 1',
@@ -77,7 +77,7 @@ it('reads the labels of the file before as they were meant, whatever the slug of
   const series = (runs: number) =>
     `signalhouse_runs_total{job="sync",outcome="done",organization="a\\"b\\\\c\\n, \\\\n"} ${runs}\n`;
   writeFileSync(path, series(4));
-  await recordRun(alone, 'sync', 0);
-  await recordRun(alone, 'sync', 0);
+  await withMetricsFile(alone, 'sync', async () => ({ exitCode: 0 as const }));
+  await withMetricsFile(alone, 'sync', async () => ({ exitCode: 0 as const }));
   expect(readFileSync(path, 'utf8')).toContain(series(6));
 });
