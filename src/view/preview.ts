@@ -74,6 +74,11 @@ export function previewCount(plan: Plan): number {
   return sentOf(plan).length + conflictsOf(plan).length;
 }
 
+/** How many rows, or changes that cannot be undone, a preview leaves out. */
+export function leftOutCount({ kind, leftOut, preview }: Plan): number {
+  return kind === 'undo' ? leftOut.length : preview.rows.invalid;
+}
+
 /** What is not queued and why, with what to do about it. */
 export function leftOutSection({ kind, leftOut }: Pick<Plan, 'kind' | 'leftOut'>): Section {
   return {

@@ -3,7 +3,14 @@ import { count, counted } from '../../base/units.js';
 import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { statusBadge, toneOf } from '../../view/changes.js';
 import { badge, type Html, html, quiet, type Row, section, table } from '../../view/html.js';
-import { leftOutSection, type Plan, previewCount, previewSections, quietRows } from '../../view/preview.js';
+import {
+  leftOutCount,
+  leftOutSection,
+  type Plan,
+  previewCount,
+  previewSections,
+  quietRows,
+} from '../../view/preview.js';
 import type { Times } from '../../view/times.js';
 import type { FieldChange, Section, Words } from '../../view/view.js';
 import { sectionHtml, viewHtml } from '../../view/view-html.js';
@@ -192,15 +199,16 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
 }
 
 function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
-  const { by, at, plan, leftOutCount } = sheet;
+  const { by, at, plan } = sheet;
   const number = plan ? previewCount(plan) : 0;
+  const left = plan ? leftOutCount(plan) : 0;
   const heading =
     plan === null
       ? 'Result'
       : number > 0
         ? `${counted(number, 'change')} to confirm`
-        : leftOutCount > 0
-          ? `Nothing can be changed: ${counted(leftOutCount, 'row')} left out`
+        : left > 0
+          ? `Nothing can be changed: ${counted(left, 'row')} left out`
           : 'Nothing to change';
   const quietly =
     plan === null ? [] : quietRows(plan).flatMap(([name, rows]) => (rows ? `${name}: ${rows}` : []));
@@ -232,13 +240,14 @@ export function sentSection(sheet: SheetDetails | null, content: PageContent): H
 
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
-  const { id, by, plan, changes, leftOutCount, isUndo, hasResult } = sheet;
+  const { id, by, plan, changes, isUndo, hasResult } = sheet;
   const place = `${placeOf(content)}/${id}`;
   const mayWrite = visitor?.role === 'write';
   if (plan) {
     if (!mayWrite || by !== visitor.name) return null;
     const number = previewCount(plan);
-    const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
+    const left = leftOutCount(plan);
+    const rest = left > 0 ? `, and leave ${count(left)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
     const buttons = [number > 0 ? button('confirm', confirm + rest) : null, button('cancel', 'Cancel')];
     return form(place, visitor.token, buttons, { look: 'actions' });
