@@ -700,6 +700,8 @@ export class Simulation {
   #remember({ method, path, headers, body }: Parameters<Network['arriving']>[0]): void {
     const { 'idempotency-key': key } = headers;
     if (method !== 'PATCH' || key === undefined) return;
+    // Its command may have waited for minutes.
+    this.#keepUp();
     // What is sent was stored before, whatever becomes of the table and its copies after that.
     const journal = join(this.dataDir, 'changes.journal');
     const lines = existsSync(journal) ? readFileSync(journal, 'utf8').split('\n') : [];
@@ -773,6 +775,11 @@ export class Simulation {
 
   #pass(ms: number): void {
     this.platform.time.pass(ms);
+    this.#keepUp();
+  }
+
+  /** What is written next in the world has the service's time. */
+  #keepUp(): void {
     this.world.now = Math.max(this.world.now, Math.floor(this.service.clock.now()));
   }
 
