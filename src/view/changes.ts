@@ -1,5 +1,5 @@
 import { counted, moment, valueText } from '../base/units.js';
-import type { Change, Status } from '../push/change.js';
+import type { Change } from '../push/change.js';
 import type { Decision } from '../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../push/facts.js';
 import type { Value, Values } from '../push/fields.js';
@@ -16,20 +16,18 @@ import {
 
 /** Changes of ours: the queue, one of them, and what a person has to decide. */
 
-const statusTones: Readonly<Record<Status, Tone>> = {
+const statusTones: Readonly<Record<string, Tone>> = {
   queued: 'busy',
   sending: 'busy',
   applied: 'good',
   unchanged: 'good',
   conflict: 'warn',
   failed: 'bad',
-  superseded: 'quiet',
-  cancelled: 'quiet',
 };
 
 /** Also of a status that is shown only: `undone`. */
 export function toneOf(status: string): Tone {
-  return (statusTones as Readonly<Record<string, Tone>>)[status] ?? 'quiet';
+  return statusTones[status] ?? 'quiet';
 }
 
 export function statusBadge(status: string): Badge {

@@ -13,7 +13,7 @@ import {
 } from '../../view/preview.js';
 import type { Times } from '../../view/times.js';
 import type { FieldChange, Section, Words } from '../../view/view.js';
-import { sectionHtml, viewHtml } from '../../view/view-html.js';
+import { factsHtml, sectionHtml, viewHtml } from '../../view/view-html.js';
 import { button, form, menu } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 
@@ -198,7 +198,8 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
   });
 }
 
-function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
+function summarySection(sheet: SheetDetails, frame: Frame): Html {
+  const { content, times } = frame;
   const { by, at, plan } = sheet;
   const number = plan ? previewCount(plan) : 0;
   const left = plan ? leftOutCount(plan) : 0;
@@ -210,13 +211,11 @@ function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
         : left > 0
           ? `Nothing can be changed: ${counted(left, 'row')} left out`
           : 'Nothing to change';
-  const quietly =
-    plan === null ? [] : quietRows(plan).flatMap(([name, rows]) => (rows ? `${name}: ${rows}` : []));
   return section(
     'summary',
     heading,
     plan ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
-    quietly.length > 0 ? html`<p>${quietly.join('; ')}.</p>` : null,
+    plan && factsHtml(quietRows(plan), frame),
     actions(sheet, content),
     quiet(html`${sheet.isUndo ? 'Requested' : 'Sent'} by ${by ?? 'not named'}, ${times.at(at)}`),
   );
