@@ -102,6 +102,6 @@ function pieceOf(words: Words, look: Look): Piece {
   if ('note' in words)
     return isEmpty(words.note)
       ? null
-      : html` <span class="quiet message">${pieceOf(words.note, look)}</span>`;
+      : html`<span class="quiet message"> ${pieceOf(words.note, look)}</span>`;
   return words.map((one) => pieceOf(one, look));
 }
