@@ -9,7 +9,7 @@ SELECT
   companies.person_count AS people,
   companies.deleted_at AS "deletedAt",
   companies.merged_into_id AS "nextId",
-  next.name AS "nextName",
+  next.name AS "nextTitle",
   to_json(company_attributes) AS attributes
 FROM companies
 LEFT JOIN companies AS next ON next.id = companies.merged_into_id

@@ -61,6 +61,8 @@ export interface SyncParts extends RunParts<SyncSettings> {
 export interface Context extends RunContext<SyncSettings> {
   readonly resources: Resources;
   readonly acceptDeletes: boolean;
+  /** Whether it reads every list: not with `--only`. */
+  readonly readsAll: boolean;
   readonly random: () => number;
   /** When it began, by the monotonic clock. */
   readonly startedMs: number;
@@ -101,6 +103,7 @@ export function syncContext(
     ...run,
     resources,
     acceptDeletes: options.acceptDeletes ?? false,
+    readsAll: (options.only ?? []).length === 0,
     caps: options,
     random,
     startedMs: run.clock.monotonic(),

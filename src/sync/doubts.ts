@@ -209,6 +209,10 @@ export async function coverageInDoubt(
   const { child, entityId, lastReason, storedCounters } = task;
   const coverage = { ...coverageOf(task, staging.arrivedAt, 200), ...state };
   const own = staging.sets.find(({ endpoint, parentId }) => endpoint === child.name && parentId === entityId);
+  if (own && (await mayBeElsewhere(context, task, own))) {
+    staging.setWhole([own], false);
+    return { ...coverage, counters: storedCounters, reason: unsettled };
+  }
   const ofSet = await doubtOfSet(context, task, staging, own, problem);
   const ofParts = await doubtOfParts(context, task, staging);
   const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
@@ -228,6 +232,22 @@ export async function coverageInDoubt(
   return stage === 'unconfirmed'
     ? { ...kept, reason: unconfirmed }
     : { ...kept, reason: known, error: `${child.name}: the answer ${doubt.message}` };
+}
+
+/**
+ * Whether a list lost a conversation that no other stored list has, in a run that reads some lists only: one that it does not read may
+ * have it now.
+ */
+async function mayBeElsewhere(context: Context, { child }: Task, set: MemberSet): Promise<boolean> {
+  if (context.readsAll || child.answer.form !== 'conversations') return false;
+  const lost = (await storedMembers(context, set)).filter((id) => !set.ids.includes(id));
+  const others = await context.store.all(
+    `SELECT DISTINCT id FROM raw.documents
+      WHERE endpoint IN ('topic_groups', 'company_groups', 'person_groups') AND id IN (SELECT unnest($lost::VARCHAR[]))
+        AND NOT (endpoint = $endpoint AND parent_id = $parent)`,
+    { lost, endpoint: set.endpoint, parent: set.parentId },
+  );
+  return others.length < lost.length;
 }
 
 /** Whether the list counts more messages than when the child was fetched last. */

@@ -180,6 +180,25 @@ it('the people in a listed topic are those it knows of: one who is left out stay
   expect(await staff()).toEqual(known('1', '2'));
 });
 
+it('a run of some lists removes no conversation that a list which it does not read may have now', async () => {
+  const person = plainPerson(1, { company, messageCount: 1, conversationCount: 1 });
+  await start({
+    people: [person],
+    companies: [plainCompany(1, { personCount: 1, messageCount: 1 })],
+    companyGroups: { 1: [plainGroup(1, by(1, 1))] },
+  });
+  await pulling.sync();
+  api.people = [{ ...person, company: null }];
+  api.companies = [plainCompany(1, { personCount: 0, messageCount: 0 })];
+  api.companyGroups = {};
+  api.personGroups = { 1: [plainGroup(1, by(1, 1))] };
+  expect((await pulling.sync(['--only', 'companies'])).code).toBe(0);
+  expect(await messages()).toEqual([1]);
+  expect((await pulling.sync()).code).toBe(0);
+  expect(await messages()).toEqual([1]);
+  expect(await pulling.rows('FROM group_companies')).toEqual([]);
+});
+
 it('what was merged, taken apart and listed again is not merged when it leaves the list', async () => {
   const merge = { id: 'm', mergedAt: '2026-01-01T00:00:00Z', user: null };
   const topics = [plainTopic(1, { totalGroupCount: 1, messageCount: 1 }), plainTopic(2)];

@@ -126,9 +126,7 @@ export function selected(board: Board, filter: TopicFilter, found: Found): Topic
         topic.id === filter.q ||
         found?.has(topic.id) === true),
   );
-  topics.sort(orderOf(board, filter, found));
-  if (filter.company === '') return topics;
-  return topics.map((topic) => {
+  return topics.sort(orderOf(board, filter, found)).map((topic) => {
     const companies = topic.companies.toSorted((a, b) => Number(isOf(b)) - Number(isOf(a)));
     return { ...topic, companies };
   });

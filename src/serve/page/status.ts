@@ -63,9 +63,9 @@ export function statusView(known: Known, look: Look, organization?: string): Vie
   ];
 }
 
-function runs({ facts, schedule }: Known, look: Look): Section {
+function runs({ facts, schedule }: Known, { times }: Look): Section {
   const all = allRuns(facts, schedule);
-  const chart = durationsChart(all, look.times);
+  const chart = durationsChart(all, times);
   const rest = all.length - shownRuns;
   const more: Words = rest > 0 ? { path: '/runs', words: `All ${counted(all.length, 'run')}` } : null;
   return {

@@ -38,7 +38,7 @@ import {
 
 /** The pages of one topic and of one company: the evidence, who decided what, and the same edits as in the list. */
 
-/** What somebody wrote. */
+/** A message. */
 export interface Said {
   readonly name: string | null;
   readonly at: Iso | null;
@@ -123,7 +123,7 @@ export interface CompanyDetails extends Edited {
     readonly people: number | null;
     readonly deletedAt: Iso | null;
     readonly nextId: string | null;
-    readonly nextName: string | null;
+    readonly nextTitle: string | null;
   };
   readonly money: TopicDetails['money'];
   readonly asked:
@@ -174,7 +174,7 @@ export function topicPage(content: PageContent, details: TopicDetails): string {
     isLive: false,
     script: 'topics.js',
     main: html`${sentSection(details.sent, content)}${stateSection(details, editing)}${aboutSection(details, frame)}
-${part('asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'Nobody from outside takes part.', (people) => askersTable(people, frame))}
+${part('asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'No person from outside takes part.', (people) => askersTable(people, frame))}
 <div class="columns">${part('telling', 'Most telling messages', said('telling'), 'There are no messages from outside.', (all) => messageList(all, frame))}${part('latest', 'Latest messages', said('latest'), 'There are no messages yet.', (all) => messageList(all, frame))}</div>
 ${part('related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, editing))}
 ${part('timeline', 'What happened', details.timeline, 'Nothing is recorded.', (all) => timelineTable(all, frame))}${draftSection(editing, pathOf(id))}`,
@@ -183,6 +183,10 @@ ${part('timeline', 'What happened', details.timeline, 'Nothing is recorded.', (a
 
 function pathOf(topicId: string): string {
   return `/topics/${encodeURIComponent(topicId)}`;
+}
+
+function companyPathOf(id: string): string {
+  return `/companies/${encodeURIComponent(id)}`;
 }
 
 function stateSection({ topic, about, decisions }: TopicDetails, editing: Editing): Html {
@@ -194,8 +198,8 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
     const by = found.by ? `by ${found.by}, ` : 'by the service, ';
     return { note: [by, clockOf(found.at), found.reason ? `: ${found.reason}` : null] };
   };
-  const gone = about.nextId !== null || about.deletedAt !== null;
-  const control = { ...editing, token: gone ? null : token };
+  const gone = goneText(about, pathOf, frame);
+  const control = { ...editing, token: gone === null ? token : null };
   const state = isArchived
     ? [stateText(topic), decided('lifecycle_state'), { note: about.archivedReason }]
     : [
@@ -215,7 +219,7 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
       ['lifecycle', state],
       [
         'waiting for a reply',
-        topic.waitingSince === null ? 'nobody' : ['since ', clockOf(topic.waitingSince)],
+        topic.waitingSince === null ? 'no conversation' : ['since ', clockOf(topic.waitingSince)],
       ],
     ],
     frame,
@@ -237,18 +241,19 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
     lifecycleState === 'completed'
       ? html`<p><a class="button" href="${frame.link(`${pathOf(id)}/told`)}">Tell those who asked</a></p>`
       : null;
-  return section('state', 'State', goneText(about, frame), marksOf(id, editing), content, tell);
+  return section('state', 'State', gone, marksOf(id, editing), content, tell);
 }
 
+/** What a topic or a company has become part of, or when it went; null for one that is there. */
 function goneText(
-  { nextId, nextTitle, deletedAt }: TopicDetails['about'],
+  { nextId, nextTitle, deletedAt }: Pick<TopicDetails['about'], 'nextId' | 'nextTitle' | 'deletedAt'>,
+  pathTo: (id: string) => string,
   { link, times }: Frame,
 ): Html | null {
   if (nextId !== null)
-    return html`<p class="problem">It is part of <a href="${link(pathOf(nextId))}">${nextTitle ?? nextId}</a> now.</p>`;
-  return deletedAt === null
-    ? null
-    : html`<p class="problem">The API no longer has it: deleted ${times.at(deletedAt)}.</p>`;
+    return html`<p class="problem">It is part of <a href="${link(pathTo(nextId))}">${nextTitle ?? nextId}</a> now.</p>`;
+  if (deletedAt === null) return null;
+  return html`<p class="problem">The API no longer has it: deleted ${times.at(deletedAt)}.</p>`;
 }
 
 function aboutSection({ topic, about, money }: TopicDetails, frame: Frame): Html {
@@ -304,7 +309,7 @@ function askersTable(people: readonly Asker[], frame: Frame): Html {
 function messageList(all: NonNullable<TopicDetails['messages']>, frame: Frame): Html {
   return html`<ul class="lines">${all.map(
     (one) =>
-      html`<li><strong>${one.name ?? 'somebody'}</strong>${one.isVip ? star : null}${one.companyName === null ? null : `, ${one.companyName}`}${one.side === 'staff' ? html` ${badge('quiet', 'staff')}` : null}: ${quote(one, frame)}</li>`,
+      html`<li><strong>${one.name ?? 'unknown'}</strong>${one.isVip ? star : null}${one.companyName === null ? null : `, ${one.companyName}`}${one.side === 'staff' ? html` ${badge('quiet', 'staff')}` : null}: ${quote(one, frame)}</li>`,
   )}</ul>`;
 }
 
@@ -346,11 +351,11 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
   const { company, asked } = details;
   const { id, name, isVip } = company;
   const editing = editingOf(frame, details);
-  const of = (test: (topic: NonNullable<typeof asked>[number]) => boolean) => asked?.filter(test) ?? null;
   const isGoing = ({ lifecycleState, isOpen }: TopicLineState) => isOpen && lifecycleState === 'in_progress';
-  const list = (part: string, heading: string, nothing: string, test: (topic: TopicLineState) => boolean) => {
-    const found = of(test);
-    return partOf(part, `${heading} (${count(found?.length ?? 0)})`, found, nothing, frame);
+  const list = (key: string, name: string, nothing: string, test: (topic: TopicLineState) => boolean) => {
+    const found = asked?.filter(test) ?? null;
+    const heading = `${name} (${count(found?.length ?? 0)})`;
+    return part(key, heading, found, nothing, (all) => askedTable(key, heading, all, frame));
   };
   return page(frame, {
     title: name ?? id,
@@ -361,8 +366,8 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
 ${list('going', 'What we are working on for it', 'Nothing of it is in progress.', isGoing)}
 ${list('open', 'What it asked for and is open', 'Nothing of it is open.', (one) => one.isOpen && !isGoing(one))}
 ${part('waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', (all) => waitsTable(all, frame))}
-${part('answers', 'What we told it last', details.answers, 'Nobody of us has written to it.', (all) => answersTable(all, frame))}
-${list('done', 'What is done, dismissed or archived', 'Nothing yet.', (one) => !one.isOpen)}${draftSection(editing, `/companies/${encodeURIComponent(id)}`)}`,
+${part('answers', 'What we told it last', details.answers, 'Staff have not written to it.', (all) => answersTable(all, frame))}
+${list('done', 'What is done, dismissed or archived', 'Nothing yet.', (one) => !one.isOpen)}${draftSection(editing, companyPathOf(id))}`,
   });
 }
 
@@ -370,7 +375,7 @@ type TopicLineState = Pick<TopicLine, 'lifecycleState' | 'isOpen'>;
 
 function waitsTable(all: NonNullable<CompanyDetails['waits']>, frame: Frame): Html {
   const rows = all.map((one): Row => {
-    const who = html`${one.name ?? 'somebody'}, since ${frame.times.at(one.at)}`;
+    const who = html`${one.name ?? 'unknown'}, since ${frame.times.at(one.at)}`;
     return [
       one.title ?? 'without a title',
       topicLink(one, frame),
@@ -383,7 +388,7 @@ function waitsTable(all: NonNullable<CompanyDetails['waits']>, frame: Frame): Ht
 }
 
 function answersTable(all: NonNullable<CompanyDetails['answers']>, frame: Frame): Html {
-  const rows = all.map((one): Row => [one.name ?? 'somebody', topicLink(one, frame), quote(one, frame)]);
+  const rows = all.map((one): Row => [one.name ?? 'unknown', topicLink(one, frame), quote(one, frame)]);
   return table('answers-table', 'What we told it last', ['Who', 'Topic', 'Message'], rows);
 }
 
@@ -391,33 +396,30 @@ function topicLink({ topicId, topicTitle }: AboutTopic, { link }: Frame): Piece 
   return topicId === null ? null : html`<a href="${link(pathOf(topicId))}">${topicTitle ?? topicId}</a>`;
 }
 
-function partOf(
+function askedTable(
   id: string,
   heading: string,
-  found: CompanyDetails['asked'],
-  nothing: string,
+  all: NonNullable<CompanyDetails['asked']>,
   frame: Frame,
 ): Html {
-  return part(id, heading, found, nothing, (all) => {
-    const rows = all
-      .slice(0, maxListed)
-      .map(
-        (one): Row => [
-          html`<a href="${frame.link(pathOf(one.id))}">${one.title ?? one.id}</a>`,
-          plainWord(one.priority),
-          stateText(one),
-          one.people,
-          one.messages,
-          frame.times.age(one.lastAt),
-        ],
-      );
-    const columns = ['Topic', 'Priority', 'Lifecycle', 'People#', 'Messages#', 'Last message'];
-    return html`${table(`${id}-table`, heading, columns, rows)}${notListed(all.length - rows.length)}`;
-  });
+  const rows = all
+    .slice(0, maxListed)
+    .map(
+      (one): Row => [
+        html`<a href="${frame.link(pathOf(one.id))}">${one.title ?? one.id}</a>`,
+        plainWord(one.priority),
+        stateText(one),
+        one.people,
+        one.messages,
+        frame.times.age(one.lastAt),
+      ],
+    );
+  const columns = ['Topic', 'Priority', 'Lifecycle', 'People#', 'Messages#', 'Last message'];
+  return html`${table(`${id}-table`, heading, columns, rows)}${notListed(all.length - rows.length)}`;
 }
 
 function companyState({ company, money }: CompanyDetails, editing: Editing): Html {
-  const { id, name, isVip, domain, people, deletedAt, nextId, nextName } = company;
+  const { id, name, isVip, domain, people } = company;
   const { frame, token, list } = editing;
   const drafted = (field: string) =>
     list.drafts.own.find((one) => one.entityId === id && one.field === field);
@@ -430,18 +432,14 @@ function companyState({ company, money }: CompanyDetails, editing: Editing): Htm
     ],
     frame,
   );
-  const gone =
-    nextId !== null
-      ? html`<p class="problem">It is part of <a href="${frame.link(`/companies/${encodeURIComponent(nextId)}`)}">${nextName ?? nextId}</a> now.</p>`
-      : deletedAt &&
-        html`<p class="problem">The API no longer has it: deleted ${frame.times.at(deletedAt)}.</p>`;
+  const gone = goneText(company, companyPathOf, frame);
   const vip = drafted('is_vip')?.to ?? (isVip ? 'yes' : 'no');
   const answers = [['true', 'yes'] as const, ['false', 'no'] as const];
   const edit =
     token === null || gone !== null
       ? null
       : form(
-          draftPath(frame, `/companies/${encodeURIComponent(id)}`),
+          draftPath(frame, companyPathOf(id)),
           token,
           html`${hidden('company', id)}${hidden('seen_name', name ?? '')}${hidden('seen_is_vip', String(isVip))}
 <label>Name <input name="name" value="${drafted('name')?.to ?? name ?? ''}" maxlength="500"></label>${menu('is_vip', 'VIP', answers, String(vip === 'yes'))}${button('save', 'Save to the draft')}`,
@@ -478,7 +476,7 @@ export function toldPage(content: PageContent, { topic, people }: Told): string 
       `${count(done)} of ${counted(people.length, 'person', 'people')} told`,
       html`<p>About <a href="${frame.link(pathOf(id))}">${title ?? id}</a>${lifecycleState === 'completed' ? null : html`, which is not completed: it is ${stateText(topic)}`}. What you tick is kept here, and not in the API. <a href="${path}.csv" download>As a CSV file</a></p>`,
       people.length === 0
-        ? html`<p class="quiet">Nobody from outside takes part.</p>`
+        ? html`<p class="quiet">No person from outside takes part.</p>`
         : visitor?.role === 'write'
           ? form(
               path,

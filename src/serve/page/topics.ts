@@ -2,7 +2,17 @@ import type { Iso } from '../../base/clock.js';
 import { count, counted, plainWord } from '../../base/units.js';
 import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { sparkline } from '../../view/charts.js';
-import { badge, type Html, html, type Piece, quiet, type Row, section, table } from '../../view/html.js';
+import {
+  badge,
+  type Html,
+  html,
+  notListed,
+  type Piece,
+  quiet,
+  type Row,
+  section,
+  table,
+} from '../../view/html.js';
 import { fieldHtml } from '../../view/view-html.js';
 import { button, check, form, hidden, menu, options } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
@@ -34,7 +44,7 @@ export interface TopicLine {
   /** Messages of the last 7 days minus those of the 7 days before. */
   readonly momentum: number;
   readonly sources: readonly string[];
-  /** Since when somebody from outside waits for a reply. */
+  /** Since when a person from outside waits for a reply. */
   readonly waitingSince: Iso | null;
   /** Whether a person set the priority last, and not the service. */
   readonly isDecided: boolean;
@@ -62,7 +72,7 @@ export interface TopicFilter {
   readonly page: number;
 }
 
-/** One edit of somebody's draft. */
+/** One edit of a draft. */
 export interface DraftLine {
   /** As a form names it. */
   readonly key: string;
@@ -171,7 +181,7 @@ function filterSection({ filter, sources }: TopicList, frame: Frame): Html {
   const any = ['', 'any'] as const;
   return html`<form id="filter" class="fields" method="get" action="${baseOf(frame)}/topics" role="search">
 <label class="wide">Search <input type="search" name="q" value="${filter.q}" placeholder="titles while you type, messages on Enter" aria-keyshortcuts="/"></label>
-<button name="in" value="messages">Search messages</button><button name="in" value="titles">Titles only</button>
+<button name="in" value="messages">Search messages</button>
 ${menu('priority', 'Priority', [any, ...urgentFirst], filter.priority)}
 ${menu('state', 'Lifecycle', filterStates, filter.state)}
 <label>Company <input name="company" value="${filter.company}" placeholder="part of its name"></label>
@@ -274,10 +284,10 @@ export function vipsOf({ vipPeople, companies }: Pick<TopicLine, 'vipPeople' | '
 }
 
 function companiesCell({ companies }: TopicLine, { frame }: Editing): Piece {
-  if (companies.length === 0) return quietZero;
-  const [first] = companies;
-  const more = companies.length - 1;
-  return html`${first === undefined ? null : companyLink(first, frame)}${more > 0 ? html` <span class="quiet">and ${count(more)} more</span>` : null}`;
+  const [first, ...others] = companies;
+  if (first === undefined) return quietZero;
+  const more = count(others.length);
+  return html`${companyLink(first, frame)}${others.length > 0 ? html` <span class="quiet">and ${more} more</span>` : null}`;
 }
 
 export function companyLink({ id, name, isVip }: CompanyName, { link }: Frame): Html {
@@ -295,9 +305,11 @@ function listSection(list: TopicList, editing: Editing): Html {
   const rows = topics.map((topic) => columns.map(({ cell }) => cell(topic, editing)));
   const names = columns.map(({ name }) => name);
   const head = (name: string, at: number) => sortLink(name, columns[at]?.key ?? '', filter, frame);
+  // What was searched may be the name of a company.
+  const named = html`<a href="${frame.link(`/topics?company=${encodeURIComponent(filter.q)}`)}">Show the topics of companies named ${filter.q}</a> `;
   const found =
     total === 0
-      ? html`<p>No topic matches. ${companiesInstead(filter, frame)}<a href="${frame.link('/topics')}">Show the backlog</a></p>`
+      ? html`<p>No topic matches. ${filter.q && named}<a href="${frame.link('/topics')}">Show the backlog</a></p>`
       : table('topics-table', 'Topics', names, rows, { head });
   return section(
     'list',
@@ -306,13 +318,6 @@ function listSection(list: TopicList, editing: Editing): Html {
     token === null || total === 0 ? found : editForm(list, token, found, frame),
     pagesLinks(list, frame),
   );
-}
-
-/** What was searched may be the name of a company. */
-function companiesInstead({ q, company }: TopicFilter, { link }: Frame): Html | null {
-  if (q === '' || company !== '') return null;
-  const path = `/topics?company=${encodeURIComponent(q)}`;
-  return html`<a href="${link(path)}">Show the topics of companies named ${q}</a> `;
 }
 
 /** The form around the rows: their menus, and what is done to all that are selected. */
@@ -354,14 +359,13 @@ export function draftSection({ frame, token, list }: Editing, next: string): Htm
         : html`${badge('warn', `now ${plainWord(now)}`)} was ${plainWord(from)} when you edited it`,
     ];
   });
-  const more = own.length - listed.length;
   // As the preview counts: an archiving and its reason are one change.
   const changes = counted(new Set(own.map(({ entityId }) => entityId)).size, 'change');
   const decide = stale.length === 0 ? null : button('overwrite', 'Overwrite the chosen ones');
   const content = html`<div class="actions"><strong>Draft: ${changes}</strong>${stale.length > 0 ? badge('warn', `${counted(stale.length, 'conflict')}`) : null}
 <input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for the record">
 <button name="action" value="review" class="primary">Review ${changes}</button></div>
-<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${more > 0 ? quiet(`and ${count(more)} more: the review shows all`) : null}
+<details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${notListed(own.length - listed.length)}
 <div class="actions">${decide}${button('discard', 'Discard the chosen ones')}${button('clear', 'Discard all')}</div></details>`;
   return html`<section id="draft" aria-label="Your draft">${form(draftPath(frame, next), token, content)}</section>\n`;
 }
