@@ -157,7 +157,7 @@ it('from the download to the undo, by the name of who did it', async () => {
 
   // Somebody else looks at it, and decides nothing.
   const rita = await Visitor.of(url, 'rita');
-  expect(textOf(await rita.get(anna.path))).toContain('Sent by anna');
+  expect(textOf(await rita.get(anna.path))).toContain('Requested by anna');
   expect(rita.page).not.toContain('value="confirm"');
   await rita.send(anna.path, { action: 'confirm' });
   expect([rita.status, textOf(rita.page)]).toEqual([
@@ -416,7 +416,7 @@ it('a restart and a kill lose nothing that was confirmed, and repeat nothing', a
     (text) => text.includes('"state":"done"'),
   );
   again = await Visitor.of(url, 'anna');
-  expect(textOf(await again.get(path))).toMatch(/applied 2 .*Sent by anna/);
+  expect(textOf(await again.get(path))).toMatch(/applied 2 .*Requested by anna/);
   for (const topic of [one, two]) expect(sandbox.applied()[`topic:${topic.id}`]).toEqual({ priority: 1 });
   await terminate({ url, running });
 });

@@ -217,7 +217,7 @@ function summarySection(sheet: SheetDetails, frame: Frame): Html {
     plan ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
     plan && factsHtml(quietRows(plan), frame),
     actions(sheet, content),
-    quiet(html`${sheet.isUndo ? 'Requested' : 'Sent'} by ${by ?? 'not named'}, ${times.at(at)}`),
+    quiet(html`Requested by ${by ?? 'not named'}, ${times.at(at)}`),
   );
 }
 
