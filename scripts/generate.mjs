@@ -112,15 +112,24 @@ function partsOfPrivacy(privacy, { classOf, kinds }) {
     );
     return cells.every((cell) => cell === '') ? [] : [[code(name), ...cells, code(privacy.kept[name])]];
   });
-  const ofKinds = kinds.flatMap((kind) => {
-    const { what, analysts, strict } = privacy.kinds[kind];
-    if (analysts === undefined && strict === undefined) return [];
-    return [[code(kind), classOf(kind), what, code(analysts), code(strict)]];
-  });
+  /** @type {Map<string, { analysts: string | undefined, strict: string | undefined, kinds: string[] }>} by what is done */
+  const treatments = new Map();
+  for (const { what, analysts, strict } of kinds.map((kind) => privacy.kinds[kind])) {
+    if (analysts === undefined && strict === undefined) continue;
+    const methods = `${analysts} ${strict}`;
+    const treatment = treatments.get(methods) ?? { analysts, strict, kinds: [] };
+    treatment.kinds.push(what);
+    treatments.set(methods, treatment);
+  }
+  const ofKinds = [...treatments.values()].map((one) => [
+    code(one.analysts),
+    code(one.strict),
+    one.kinds.join('; '),
+  ]);
   const left = Object.entries(privacy.profiles).map(([name, all]) => [code(name), all.map(code).join(', ')]);
   return {
     tables: `${table(['table', 'identifiers', 'personal', 'content', 'kept'], ofTables)}\n`,
-    kinds: `${table(['kind', 'class', 'what it is', 'analysts', 'strict'], ofKinds)}\n`,
+    kinds: `${table(['analysts', 'strict', 'columns'], ofKinds)}\n`,
     excluded: `${table(['profile', 'leaves out'], left)}\n`,
   };
 }
