@@ -37,30 +37,32 @@ export function withParts(page, parts) {
 }
 
 /**
- * The tables of docs/how-it-syncs.md: the resources, and the fields that make a child due.
+ * The table of docs/how-it-syncs.md: the resources, and the fields that make a child due.
  * @param {Resources} resources
  */
 export function partsOfResources({ lists, children }) {
   const childrenOf = (/** @type {string} */ name) => children.filter(({ list }) => list.name === name);
   const rows = lists.flatMap(({ name: list, endpoint }) => [
-    [`**\`${list}\`**`, '', `\`GET ${endpoint.path}\``, '', 'every run'],
-    ...childrenOf(list).map(({ name, endpoint: { path }, parentParameter, weight, maxAgeDays }) => {
-      const query = parentParameter === undefined ? '' : `?${parentParameter}=`;
-      return [`\`${name}\``, `\`${list}\``, `\`GET ${path}${query}\``, `${weight}`, `${maxAgeDays}`];
-    }),
+    [`**\`${list}\`**`, `\`GET ${endpoint.path}\``, '', 'every run', ''],
+    ...childrenOf(list).map(
+      ({ name, endpoint: { path }, parentParameter, weight, maxAgeDays, ...change }) => {
+        const query = parentParameter === undefined ? '' : `?${parentParameter}=`;
+        return [`\`${name}\``, `\`GET ${path}${query}\``, `${weight}`, `${maxAgeDays}`, changeOf(change)];
+      },
+    ),
   ]);
-  const fields = lists.flatMap((list) =>
-    childrenOf(list.name).map(({ name, changeFields, members, moved }) => {
-      const own = changeFields.map(fieldOf).join(', ');
-      const also = moved && `${fieldOf(moved.at)}, unless it equals ${fieldOf(moved.unlessIs)}`;
-      const theirs = members && `${members.fields.map(fieldOf).join(', ')} of its ${members.list}`;
-      return [`\`${name}\``, [own, also, theirs].filter(Boolean).join('; ')];
-    }),
-  );
-  return {
-    resources: table(['resource', 'of', 'request', 'weight', 'days'], rows),
-    'change-fields': table(['child', 'fields of the list item'], fields),
-  };
+  return { resources: table(['resource', 'request', 'weight', 'days', 'fields of the list item'], rows) };
+}
+
+/**
+ * The fields that show a change of a child.
+ * @param {Pick<Resources['children'][number], 'changeFields' | 'members' | 'moved'>} child
+ */
+function changeOf({ changeFields, members, moved }) {
+  const own = changeFields.map(fieldOf).join(', ');
+  const also = moved && `${fieldOf(moved.at)}, unless it equals ${fieldOf(moved.unlessIs)}`;
+  const theirs = members && `${members.fields.map(fieldOf).join(', ')} of its ${members.list}`;
+  return [own, also, theirs].filter(Boolean).join('; ');
 }
 
 /** @param {string} path a JSON path */
