@@ -112,7 +112,7 @@ function partsOfPrivacy(privacy, { classOf, kinds }) {
         .flatMap(([column, kind]) => (classOf(kind) === wanted ? code(column) : []))
         .join(', '),
     );
-    return cells.every((cell) => cell === '') ? [] : [[code(name), ...cells, code(privacy.kept[name])]];
+    return cells.every((cell) => cell === '') ? [] : [[code(name), ...cells]];
   });
   /** @type {Map<string, { analysts: string | undefined, strict: string | undefined, kinds: string[] }>} by what is done */
   const treatments = new Map();
@@ -130,7 +130,7 @@ function partsOfPrivacy(privacy, { classOf, kinds }) {
   ]);
   const left = Object.entries(privacy.profiles).map(([name, all]) => [code(name), all.map(code).join(', ')]);
   return {
-    tables: `${table(['table', 'identifiers', 'personal', 'content', 'kept'], ofTables)}\n`,
+    tables: `${table(['table', 'identifiers', 'personal', 'content'], ofTables)}\n`,
     kinds: `${table(['analysts', 'strict', 'columns'], ofKinds)}\n`,
     excluded: `${table(['profile', 'leaves out'], left)}\n`,
   };
