@@ -64,8 +64,8 @@ export const importChanges = command({
   },
   async run({ file = '', sheet, by, reason: requestedReason, ...options }, context) {
     const setup = await setUp(context);
-    const piped = { stream: process.stdin, name: 'standard input' };
-    const source = await fromSheet(isPiped(file) ? piped : { path: file }, { sheet });
+    const from = isPiped(file) ? { stream: process.stdin, name: 'standard input' } : { path: file };
+    const source = await fromSheet(from, { sheet });
     const who = { requestedBy: by ?? osPerson(), otherwiseBy: commandLine, requestedReason };
     return importFrom(setup, source, { ...options, ...who }, askAbout(context, options));
   },

@@ -119,7 +119,7 @@ interface ServiceLevelWeek {
   readonly service_level: string;
   readonly in_time: number;
   readonly late: number;
-  /** How many of those that are late nobody has answered. */
+  /** How many of those that are late were never answered. */
   readonly waiting: number;
 }
 

@@ -188,7 +188,7 @@ const definitions =
 
 function waiting(data: ReportData): Html {
   const { waiting: rows, longestWaiting, totals } = data;
-  if (totals.waiting === 0) return html`${quiet('Nobody waits for a reply.')}${responseTimes(data)}`;
+  if (totals.waiting === 0) return html`${quiet('No conversation waits for a reply.')}${responseTimes(data)}`;
   const of = (index: number) =>
     rows.find(({ bucket }) => bucket === index + 1) ?? { bucket: 0, vip: 0, others: 0 };
   const series = [
@@ -488,7 +488,7 @@ function pushed({ pushed: rows, latestPushed }: ReportData): Html {
     return html`<p class="quiet">No changes were queued or pushed. <code>signalhouse changes sheet</code> writes a spreadsheet
 to edit.</p>`;
   return html`${countsFigure(
-    'Changes by what became of them',
+    'Changes by status',
     ['status', 'changes#'],
     rows.map(({ status, changes: times }) => [plainWord(status), times, statusColors[status] ?? 'accent']),
   )}${table(

@@ -1,5 +1,5 @@
 import { counted, moment, valueText } from '../base/units.js';
-import type { Change, Status } from '../push/change.js';
+import type { Change } from '../push/change.js';
 import type { Decision } from '../push/decide.js';
 import type { ChangeAttempt, TitledChange } from '../push/facts.js';
 import type { Value, Values } from '../push/fields.js';
@@ -16,20 +16,18 @@ import {
 
 /** Changes of ours: the queue, one of them, and what a person has to decide. */
 
-const statusTones: Readonly<Record<Status, Tone>> = {
+const statusTones: Readonly<Record<string, Tone>> = {
   queued: 'busy',
   sending: 'busy',
   applied: 'good',
   unchanged: 'good',
   conflict: 'warn',
   failed: 'bad',
-  superseded: 'quiet',
-  cancelled: 'quiet',
 };
 
 /** Also of a status that is shown only: `undone`. */
 export function toneOf(status: string): Tone {
-  return (statusTones as Readonly<Record<string, Tone>>)[status] ?? 'quiet';
+  return statusTones[status] ?? 'quiet';
 }
 
 export function statusBadge(status: string): Badge {
@@ -78,7 +76,7 @@ function notesOf(change: TitledChange): string[] {
   ].filter((text) => text !== null);
 }
 
-/** What a change replaced that nobody had seen. */
+/** A value that a change replaced, and that its author never saw. */
 export function replacedText({ field, value, name, at }: TitledChange['replaced'][number]): string {
   const when = at === null ? '' : ` on ${moment(at)}`;
   return `it replaced ${field} ${valueText(value)}, which ${name ?? 'another person'} set${when}, after it was read`;
@@ -141,7 +139,7 @@ export function changeView(change: TitledChange & { readonly attempted: readonly
     ['after', change.remoteAfter && valuesText(change.remoteAfter)],
     ['error', error && `${error}${errorCode ? ` (${errorCode})` : ''}`],
     ['replaced', change.replaced.map(replacedText).join('; ') || null],
-    ['overwrite', change.overwrite ? 'yes: it overwrites the base, which somebody else set' : null],
+    ['overwrite', change.overwrite ? 'yes: it overwrites the base, which another person set' : null],
     ['by', at(`${personText(change.requestedBy)}, `, change.queuedAt)],
     ['reason', change.requestedReason],
     ['source', placeOf(change)],
@@ -170,7 +168,7 @@ export function changeView(change: TitledChange & { readonly attempted: readonly
   ];
 }
 
-/** What became of a decision about changes: `done` is the word for it. */
+/** The result of a decision about changes: `done` is the word for it. */
 export function decidedView(made: readonly Decision[], done: string): View {
   const refused = made.filter((one) => !one.done);
   const over = made.flatMap(({ id, over: others = [] }) =>

@@ -74,6 +74,11 @@ export function previewCount(plan: Plan): number {
   return sentOf(plan).length + conflictsOf(plan).length;
 }
 
+/** How many rows, or changes that cannot be undone, a preview leaves out. */
+export function leftOutCount({ kind, leftOut, preview }: Plan): number {
+  return kind === 'undo' ? leftOut.length : preview.rows.invalid;
+}
+
 /** What is not queued and why, with what to do about it. */
 export function leftOutSection({ kind, leftOut }: Pick<Plan, 'kind' | 'leftOut'>): Section {
   return {
@@ -134,7 +139,7 @@ function planFacts(shown: Shown): Fact[] {
   ];
 }
 
-/** The values that show whether somebody else has changed something in between. */
+/** The values that show whether another person has changed something in between. */
 function baseText({ base }: Plan['preview']): string {
   const { file, warehouse, oldest } = base;
   const age = oldest === null ? '' : `, up to ${ago(oldest, Date.now()).replace(/ ago$/, '')} old`;

@@ -251,7 +251,7 @@ export function pushView(report: PushReport): View {
     { id: 'failed', heading: 'Failed', blocks: [{ list: of('failed').map(resultText) }] },
     {
       id: 'sending',
-      heading: 'Sent without an answer (the next push reads what became of them)',
+      heading: 'Sent without an answer (the next push reads their result)',
       blocks: [{ list: of('sending').map(resultText) }],
     },
     ...decisions(changes),
@@ -300,7 +300,7 @@ function resultText(change: ChangeResult): string {
   return `${name}: ${error ?? 'no reason given'}`;
 }
 
-/** What became of the files of the drop folder. */
+/** The result of each file of the drop folder. */
 export function inboxView(files: readonly InboxFile[]): View {
   const describe = {
     done: ({ queued, path }: InboxFile) =>

@@ -10,8 +10,8 @@ export interface Look {
   readonly link: (path: string) => string;
 }
 
-/** The most lines of a list or a table; the tables of the schema ops have all of them. */
-const maxListed = 50;
+/** The most lines of a list or a table, so that a page stays one that a browser can show. */
+const maxListed = 1_000;
 
 /** A view as sections of a page. */
 export function viewHtml(view: View, look: Look): Html {
@@ -32,7 +32,8 @@ function blockHtml(block: Block, id: string, heading: string, look: Look): Html 
   if (block instanceof Html) return block;
   if ('sentence' in block)
     return isEmpty(block.sentence) ? null : html`<p>${pieceOf(block.sentence, look)}</p>`;
-  if ('commands' in block) return html`${block.commands.map(commandHtml)}`;
+  if ('commands' in block)
+    return block.commands.length === 0 ? null : html`${block.commands.map(commandHtml)}`;
   if ('facts' in block) return factsHtml(block.facts, look);
   if ('list' in block) {
     const lines = block.list.slice(0, maxListed).map((one) => html`<li>${pieceOf(one, look)}</li>\n`);
@@ -54,13 +55,10 @@ export function factsHtml(facts: readonly Fact[], look: Look): Html | null {
   return html`<dl>${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${pieceOf(value, look)}</dd></div>\n`)}</dl>`;
 }
 
-/** The most changes that a page lists. */
-const maxChanges = 300;
-
 function changesHtml({ changes }: Changes, id: string, look: Look): Html | null {
   if (changes.length === 0) return null;
   const hasState = changes.some(({ state }) => state !== undefined);
-  const rows = changes.slice(0, maxChanges).map(({ what, fields, state = null }) => {
+  const rows = changes.slice(0, maxListed).map(({ what, fields, state = null }) => {
     const cells = [pieceOf(what, look), fields.map(fieldHtml)];
     return hasState ? [...cells, pieceOf(state, look)] : cells;
   });
@@ -104,6 +102,6 @@ function pieceOf(words: Words, look: Look): Piece {
   if ('note' in words)
     return isEmpty(words.note)
       ? null
-      : html` <span class="quiet message">${pieceOf(words.note, look)}</span>`;
+      : html`<span class="quiet message"> ${pieceOf(words.note, look)}</span>`;
   return words.map((one) => pieceOf(one, look));
 }

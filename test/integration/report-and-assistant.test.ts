@@ -40,8 +40,8 @@ const rows = (sql: string) => pulling.rows(sql);
 function tableOf(caption: string): string[][] {
   const at = html.indexOf(`<caption>${caption}`);
   if (at < 0) throw new Error(`the report has no table ${caption}`);
-  const body = html.slice(html.indexOf('<tbody>', at), html.indexOf('</tbody>', at));
-  return [...body.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = '']) =>
+  const body = html.slice(html.indexOf('<tbody', at), html.indexOf('</tbody>', at));
+  return [...body.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)].map(([, row = '']) =>
     [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) =>
       cell.replace(/<[^>]+>/g, '').replace(/(?<=\d),(?=\d{3})/g, ''),
     ),

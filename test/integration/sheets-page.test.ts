@@ -208,7 +208,7 @@ it('from the download to the undo, by the name of who did it', async () => {
 
   // The same file once more changes nothing, and says so.
   await anna.upload('mine.xlsx', bytes);
-  expect(textOf(anna.page)).toContain('1 row imported before, from the same file');
+  expect(textOf(anna.page)).toContain('imported before 1 row (from the same file)');
   await terminate({ url, running });
 });
 
@@ -317,7 +317,7 @@ it('a confirmed preview sends what it showed, and nothing that a colleague has c
   const [before, to] = [priorityOf(two), other(String(priorityOf(one)))];
   await anna.upload('plain.csv', `topic_id,priority\n${one.id},${to}\n${two.id},${before}\n`);
   expect(textOf(anna.page)).toContain('1 change to confirm');
-  expect(textOf(anna.page)).toContain('1 row without a change');
+  expect(textOf(anna.page)).toContain('unchanged 1 row (already up to date)');
   const { path } = anna;
   const fields = { priority: 'very_low' } as const;
   sandbox.change({ kind: 'patchTopic', topicId: two.id, fields });

@@ -164,7 +164,7 @@ describe('the status page in a browser', () => {
     const { page } = await open({ javaScriptEnabled: false });
     expect(await page.locator('#state').innerText()).toContain('Running hourly-push');
     expect(await page.locator('meta[http-equiv=refresh]').getAttribute('content')).toBe('15');
-    expect(await page.locator('#freshness-chart').innerText()).toContain(someFacts.freshness[0]!.resource);
+    expect(await page.locator('#freshness').innerText()).toContain(someFacts.freshness[0]!.resource);
   });
 });
 

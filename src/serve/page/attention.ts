@@ -8,7 +8,7 @@ import { allRuns, otherHolder, type RunLine } from './runs.js';
 
 /** Something that a person should do: what is wrong, why, and the commands that fix it or show more. */
 export interface Attention {
-  /** `bad`: something does not work; `warn`: it works, and somebody has to decide or look. */
+  /** `bad`: something does not work; `warn`: it works, and a person has to decide or look. */
   readonly tone: 'bad' | 'warn';
   readonly title: string;
   readonly reason: string;

@@ -14,7 +14,7 @@ import { otherHolder } from './runs.js';
 
 /** From bad to good. */
 const states = ['failing', 'no data', 'first pull', 'unknown', 'open points', 'well'] as const;
-/** `first pull`: it was never complete; `unknown`: its warehouse was not read yet; `open points`: it works, and somebody should decide or look. */
+/** `first pull`: it was never complete; `unknown`: its warehouse was not read yet; `open points`: it works, and a person should decide or look. */
 type OrganizationState = (typeof states)[number];
 
 export interface OrganizationLine {

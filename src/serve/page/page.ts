@@ -37,7 +37,7 @@ export interface PageContent {
 
 export type { Person, Visitor } from './document.js';
 
-/** What every page needs besides its content. */
+/** What every page needs in addition to its content. */
 export interface Frame {
   readonly content: PageContent;
   readonly times: Times;

@@ -3,10 +3,17 @@ import { count, counted } from '../../base/units.js';
 import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { statusBadge, toneOf } from '../../view/changes.js';
 import { badge, type Html, html, quiet, type Row, section, table } from '../../view/html.js';
-import { leftOutSection, type Plan, previewCount, previewSections, quietRows } from '../../view/preview.js';
+import {
+  leftOutCount,
+  leftOutSection,
+  type Plan,
+  previewCount,
+  previewSections,
+  quietRows,
+} from '../../view/preview.js';
 import type { Times } from '../../view/times.js';
 import type { FieldChange, Section, Words } from '../../view/view.js';
-import { sectionHtml, viewHtml } from '../../view/view-html.js';
+import { factsHtml, sectionHtml, viewHtml } from '../../view/view-html.js';
 import { button, form, menu } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 
@@ -25,7 +32,7 @@ export interface SheetFilter {
 export interface SheetLine {
   readonly id: string;
   readonly name: string;
-  /** Null when nobody was named. */
+  /** Null when no person was named. */
   readonly by: string | null;
   readonly at: Iso;
   readonly isUndo: boolean;
@@ -46,15 +53,15 @@ export interface SheetChange {
   readonly fields: readonly FieldChange[];
   readonly status: string;
   readonly isUndone: boolean;
-  /** Somebody has decided about it, and that is not carried out yet. */
+  /** A person has decided about it, and that is not carried out yet. */
   readonly isDecided: boolean;
   readonly note: string | null;
 }
 
 export interface SheetDetails extends SheetLine {
-  /** What it would change; null once somebody has decided about it. */
+  /** What it would change; null once it was confirmed or cancelled. */
   readonly plan: Plan | null;
-  /** What became of its changes. */
+  /** Its changes, once they are queued. */
   readonly changes: readonly SheetChange[];
   readonly leftOut: Plan['leftOut'];
   readonly hasResult: boolean;
@@ -148,7 +155,7 @@ function historySection(history: readonly SheetLine[], { times, link }: Frame): 
   const found =
     rows.length === 0
       ? html`<p class="quiet">Nothing was uploaded or imported yet.</p>`
-      : table('history-table', 'Sheets, newest first', ['Sheet', 'Who', 'When', 'What became of it'], rows);
+      : table('history-table', 'Sheets, newest first', ['Sheet', 'Who', 'When', 'Result'], rows);
   return section('history', 'History', found);
 }
 
@@ -172,7 +179,7 @@ function stateOf({ state, statuses, hasChanges, leftOutCount, problem }: SheetLi
   return html`${found.map(([status, number]) => html`${badge(toneOf(status), `${status} ${count(number)}`)} `)}${left}`;
 }
 
-/** The page of one sheet or undo: what it would change, or what became of it. */
+/** The page of one sheet or undo: what it would change, or its result. */
 export function sheetPage(content: PageContent, sheet: SheetDetails): string {
   const frame = frameOf(content, '/sheets/one');
   const isNew = sheet.state === 'new';
@@ -191,30 +198,30 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
   });
 }
 
-function summarySection(sheet: SheetDetails, { content, times }: Frame): Html {
-  const { by, at, plan, leftOutCount } = sheet;
+function summarySection(sheet: SheetDetails, frame: Frame): Html {
+  const { content, times } = frame;
+  const { by, at, plan } = sheet;
   const number = plan ? previewCount(plan) : 0;
+  const left = plan ? leftOutCount(plan) : 0;
   const heading =
     plan === null
       ? 'Result'
       : number > 0
         ? `${counted(number, 'change')} to confirm`
-        : leftOutCount > 0
-          ? `Nothing can be changed: ${counted(leftOutCount, 'row')} left out`
+        : left > 0
+          ? `Nothing can be changed: ${counted(left, 'row')} left out`
           : 'Nothing to change';
-  const quietly =
-    plan === null ? [] : quietRows(plan).flatMap(([name, rows]) => (rows ? `${name}: ${rows}` : []));
   return section(
     'summary',
     heading,
     plan ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
-    quietly.length > 0 ? html`<p>${quietly.join('; ')}.</p>` : null,
+    plan && factsHtml(quietRows(plan), frame),
     actions(sheet, content),
     quiet(html`${sheet.isUndo ? 'Requested' : 'Sent'} by ${by ?? 'not named'}, ${times.at(at)}`),
   );
 }
 
-/** What became of the changes that a person sent last, with what is left to decide; null where there are none. */
+/** The changes that a person sent last, with what is left to decide; null where there are none. */
 export function sentSection(sheet: SheetDetails | null, content: PageContent): Html | null {
   if (sheet === null) return null;
   const frame = frameOf(content, '/topics');
@@ -232,13 +239,14 @@ export function sentSection(sheet: SheetDetails | null, content: PageContent): H
 
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
-  const { id, by, plan, changes, leftOutCount, isUndo, hasResult } = sheet;
+  const { id, by, plan, changes, isUndo, hasResult } = sheet;
   const place = `${placeOf(content)}/${id}`;
   const mayWrite = visitor?.role === 'write';
   if (plan) {
     if (!mayWrite || by !== visitor.name) return null;
     const number = previewCount(plan);
-    const rest = leftOutCount > 0 ? `, and leave ${count(leftOutCount)} out` : '';
+    const left = leftOutCount(plan);
+    const rest = left > 0 ? `, and leave ${count(left)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
     const buttons = [number > 0 ? button('confirm', confirm + rest) : null, button('cancel', 'Cancel')];
     return form(place, visitor.token, buttons, { look: 'actions' });
@@ -275,7 +283,7 @@ function whenSent(
     .sort((a, b) => (a.nextAt < b.nextAt ? -1 : 1));
   return next
     ? html`<p>What is queued will be sent with ${next.name}, ${times.at(next.nextAt)} (${times.since(next.nextAt)}).</p>`
-    : html`<p>What is queued waits until somebody runs a push: no job here sends changes.</p>`;
+    : html`<p>What is queued waits for signalhouse push, because no job here sends changes.</p>`;
 }
 
 /** Whether a change waits for a decision. */

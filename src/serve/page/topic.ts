@@ -38,7 +38,7 @@ import {
 
 /** The pages of one topic and of one company: the evidence, who decided what, and the same edits as in the list. */
 
-/** What somebody wrote. */
+/** A message. */
 export interface Said {
   readonly name: string | null;
   readonly at: Iso | null;
@@ -174,7 +174,7 @@ export function topicPage(content: PageContent, details: TopicDetails): string {
     isLive: false,
     script: 'topics.js',
     main: html`${sentSection(details.sent, content)}${stateSection(details, editing)}${aboutSection(details, frame)}
-${part('asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'Nobody from outside takes part.', (people) => askersTable(people, frame))}
+${part('asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'No person from outside takes part.', (people) => askersTable(people, frame))}
 <div class="columns">${part('telling', 'Most telling messages', said('telling'), 'There are no messages from outside.', (all) => messageList(all, frame))}${part('latest', 'Latest messages', said('latest'), 'There are no messages yet.', (all) => messageList(all, frame))}</div>
 ${part('related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, frame))}
 ${part('timeline', 'What happened', details.timeline, 'Nothing is recorded.', (all) => timelineTable(all, frame))}${draftSection(editing, pathOf(id))}`,
@@ -215,7 +215,7 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
       ['lifecycle', state],
       [
         'waiting for a reply',
-        topic.waitingSince === null ? 'nobody' : ['since ', clockOf(topic.waitingSince)],
+        topic.waitingSince === null ? 'no conversation' : ['since ', clockOf(topic.waitingSince)],
       ],
     ],
     frame,
@@ -304,7 +304,7 @@ function askersTable(people: readonly Asker[], frame: Frame): Html {
 function messageList(all: NonNullable<TopicDetails['messages']>, frame: Frame): Html {
   return html`<ul class="lines">${all.map(
     (one) =>
-      html`<li><strong>${one.name ?? 'somebody'}</strong>${one.isVip ? star : null}${one.companyName === null ? null : `, ${one.companyName}`}${one.side === 'staff' ? html` ${badge('quiet', 'staff')}` : null}: ${quote(one, frame)}</li>`,
+      html`<li><strong>${one.name ?? 'unknown'}</strong>${one.isVip ? star : null}${one.companyName === null ? null : `, ${one.companyName}`}${one.side === 'staff' ? html` ${badge('quiet', 'staff')}` : null}: ${quote(one, frame)}</li>`,
   )}</ul>`;
 }
 
@@ -360,7 +360,7 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
 ${list('going', 'What we are working on for it', 'Nothing of it is in progress.', isGoing)}
 ${list('open', 'What it asked for and is open', 'Nothing of it is open.', (one) => one.isOpen && !isGoing(one))}
 ${part('waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', (all) => waitsTable(all, frame))}
-${part('answers', 'What we told it last', details.answers, 'Nobody of us has written to it.', (all) => answersTable(all, frame))}
+${part('answers', 'What we told it last', details.answers, 'Staff have not written to it.', (all) => answersTable(all, frame))}
 ${list('done', 'What is done, dismissed or archived', 'Nothing yet.', (one) => !one.isOpen)}${draftSection(editing, `/companies/${encodeURIComponent(id)}`)}`,
   });
 }
@@ -369,7 +369,7 @@ type TopicLineState = Pick<TopicLine, 'lifecycleState' | 'isOpen'>;
 
 function waitsTable(all: NonNullable<CompanyDetails['waits']>, frame: Frame): Html {
   const rows = all.map((one): Row => {
-    const who = html`${one.name ?? 'somebody'}, since ${frame.times.at(one.at)}`;
+    const who = html`${one.name ?? 'unknown'}, since ${frame.times.at(one.at)}`;
     return [
       one.title ?? 'without a title',
       topicLink(one, frame),
@@ -382,7 +382,7 @@ function waitsTable(all: NonNullable<CompanyDetails['waits']>, frame: Frame): Ht
 }
 
 function answersTable(all: NonNullable<CompanyDetails['answers']>, frame: Frame): Html {
-  const rows = all.map((one): Row => [one.name ?? 'somebody', topicLink(one, frame), quote(one, frame)]);
+  const rows = all.map((one): Row => [one.name ?? 'unknown', topicLink(one, frame), quote(one, frame)]);
   return table('answers-table', 'What we told it last', ['Who', 'Topic', 'Message'], rows);
 }
 
@@ -477,7 +477,7 @@ export function toldPage(content: PageContent, { topic, people }: Told): string 
       `${count(done)} of ${counted(people.length, 'person', 'people')} told`,
       html`<p>About <a href="${frame.link(pathOf(id))}">${title ?? id}</a>${lifecycleState === 'completed' ? null : html`, which is not completed: it is ${stateText(topic)}`}. What you tick is kept here, and not in the API. <a href="${path}.csv" download>As a CSV file</a></p>`,
       people.length === 0
-        ? html`<p class="quiet">Nobody from outside takes part.</p>`
+        ? html`<p class="quiet">No person from outside takes part.</p>`
         : visitor?.role === 'write'
           ? form(
               path,

@@ -34,7 +34,7 @@ export interface TopicLine {
   /** Messages of the last 7 days minus those of the 7 days before. */
   readonly momentum: number;
   readonly sources: readonly string[];
-  /** Since when somebody from outside waits for a reply. */
+  /** Since when a person from outside waits for a reply. */
   readonly waitingSince: Iso | null;
   /** Whether a person set the priority last, and not the service. */
   readonly isDecided: boolean;
@@ -62,7 +62,7 @@ export interface TopicFilter {
   readonly page: number;
 }
 
-/** One edit of somebody's draft. */
+/** One edit of a draft. */
 export interface DraftLine {
   /** As a form names it. */
   readonly key: string;

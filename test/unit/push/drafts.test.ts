@@ -46,12 +46,7 @@ it('a file that cannot be read harms only its owner, who is told which it is', (
   drafts.edit('ben', [priority('t1', 'default', 'low')]);
   writeFileSync(join(dir, 'imports', file), '{"by": "anna"');
   expect(drafts.all().map(({ by }) => by)).toEqual(['ben']);
-  expect(() => drafts.of('anna')).toThrow(
-    expect.objectContaining({
-      message: expect.stringContaining('cannot be read'),
-      hint: expect.stringContaining(file),
-    }),
-  );
+  expect(() => drafts.of('anna')).toThrow(expect.objectContaining({ hint: expect.stringContaining(file) }));
 });
 
 it('what was reviewed goes with its confirmation, however the process ends; what was edited since stays', async () => {

@@ -97,7 +97,7 @@ describe('the report', () => {
     expect(quiet.html).not.toContain('<svg');
     for (const text of [
       'No topic is open.',
-      'Nobody waits for a reply.',
+      'No conversation waits for a reply.',
       'Nothing changed.',
       'No changes were queued',
     ])
