@@ -12,7 +12,6 @@
  * @property {Record<string, Record<string, string[]>>} columns of sql/privacy.yaml, as the rest
  * @property {object} mixed
  * @property {object} ordered
- * @property {object} kept
  * @property {Record<string, string[]>} profiles
  */
 
@@ -92,16 +91,12 @@ export function kindsOfColumns({ relations, columns }, sources) {
  * The tables and columns that sql/privacy.yaml names.
  * @param {Sources} sources
  */
-function namedIn({ columns, mixed, ordered, profiles, kept }) {
+function namedIn({ columns, mixed, ordered, profiles }) {
   const listed = Object.entries(columns).flatMap(([label, byKind]) =>
     Object.values(byKind).flatMap((names) => names.map((name) => `${label}.${name}`)),
   );
   const left = Object.values(profiles).flat();
-  return [
-    ...listed,
-    ...[mixed, ordered, kept].flatMap(Object.keys),
-    ...left.filter((name) => name !== 'raw'),
-  ];
+  return [...listed, ...[mixed, ordered].flatMap(Object.keys), ...left.filter((name) => name !== 'raw')];
 }
 
 /**

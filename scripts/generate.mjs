@@ -37,30 +37,32 @@ export function withParts(page, parts) {
 }
 
 /**
- * The tables of docs/how-it-syncs.md: the resources, and the fields that make a child due.
+ * The table of docs/how-it-syncs.md: the resources, and the fields that make a child due.
  * @param {Resources} resources
  */
 export function partsOfResources({ lists, children }) {
   const childrenOf = (/** @type {string} */ name) => children.filter(({ list }) => list.name === name);
   const rows = lists.flatMap(({ name: list, endpoint }) => [
-    [`**\`${list}\`**`, '', `\`GET ${endpoint.path}\``, '', 'every run'],
-    ...childrenOf(list).map(({ name, endpoint: { path }, parentParameter, weight, maxAgeDays }) => {
-      const query = parentParameter === undefined ? '' : `?${parentParameter}=`;
-      return [`\`${name}\``, `\`${list}\``, `\`GET ${path}${query}\``, `${weight}`, `${maxAgeDays}`];
-    }),
+    [`**\`${list}\`**`, `\`GET ${endpoint.path}\``, '', 'every run', ''],
+    ...childrenOf(list).map(
+      ({ name, endpoint: { path }, parentParameter, weight, maxAgeDays, ...change }) => {
+        const query = parentParameter === undefined ? '' : `?${parentParameter}=`;
+        return [`\`${name}\``, `\`GET ${path}${query}\``, `${weight}`, `${maxAgeDays}`, changeOf(change)];
+      },
+    ),
   ]);
-  const fields = lists.flatMap((list) =>
-    childrenOf(list.name).map(({ name, changeFields, members, moved }) => {
-      const own = changeFields.map(fieldOf).join(', ');
-      const also = moved && `${fieldOf(moved.at)}, unless it equals ${fieldOf(moved.unlessIs)}`;
-      const theirs = members && `${members.fields.map(fieldOf).join(', ')} of its ${members.list}`;
-      return [`\`${name}\``, [own, also, theirs].filter(Boolean).join('; ')];
-    }),
-  );
-  return {
-    resources: table(['resource', 'of', 'request', 'weight', 'days'], rows),
-    'change-fields': table(['child', 'fields of the list item'], fields),
-  };
+  return { resources: table(['resource', 'request', 'weight', 'days', 'fields of the list item'], rows) };
+}
+
+/**
+ * The fields that show a change of a child.
+ * @param {Pick<Resources['children'][number], 'changeFields' | 'members' | 'moved'>} child
+ */
+function changeOf({ changeFields, members, moved }) {
+  const own = changeFields.map(fieldOf).join(', ');
+  const also = moved && `${fieldOf(moved.at)}, unless it equals ${fieldOf(moved.unlessIs)}`;
+  const theirs = members && `${members.fields.map(fieldOf).join(', ')} of its ${members.list}`;
+  return [own, also, theirs].filter(Boolean).join('; ');
 }
 
 /** @param {string} path a JSON path */
@@ -110,17 +112,26 @@ function partsOfPrivacy(privacy, { classOf, kinds }) {
         .flatMap(([column, kind]) => (classOf(kind) === wanted ? code(column) : []))
         .join(', '),
     );
-    return cells.every((cell) => cell === '') ? [] : [[code(name), ...cells, code(privacy.kept[name])]];
+    return cells.every((cell) => cell === '') ? [] : [[code(name), ...cells]];
   });
-  const ofKinds = kinds.flatMap((kind) => {
-    const { what, analysts, strict } = privacy.kinds[kind];
-    if (analysts === undefined && strict === undefined) return [];
-    return [[code(kind), classOf(kind), what, code(analysts), code(strict)]];
-  });
+  /** @type {Map<string, { analysts: string | undefined, strict: string | undefined, kinds: string[] }>} by what is done */
+  const treatments = new Map();
+  for (const { what, analysts, strict } of kinds.map((kind) => privacy.kinds[kind])) {
+    if (analysts === undefined && strict === undefined) continue;
+    const methods = `${analysts} ${strict}`;
+    const treatment = treatments.get(methods) ?? { analysts, strict, kinds: [] };
+    treatment.kinds.push(what);
+    treatments.set(methods, treatment);
+  }
+  const ofKinds = [...treatments.values()].map((one) => [
+    code(one.analysts),
+    code(one.strict),
+    one.kinds.join('; '),
+  ]);
   const left = Object.entries(privacy.profiles).map(([name, all]) => [code(name), all.map(code).join(', ')]);
   return {
-    tables: `${table(['table', 'identifiers', 'personal', 'content', 'kept'], ofTables)}\n`,
-    kinds: `${table(['kind', 'class', 'what it is', 'analysts', 'strict'], ofKinds)}\n`,
+    tables: `${table(['table', 'identifiers', 'personal', 'content'], ofTables)}\n`,
+    kinds: `${table(['analysts', 'strict', 'columns'], ofKinds)}\n`,
     excluded: `${table(['profile', 'leaves out'], left)}\n`,
   };
 }

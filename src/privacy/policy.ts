@@ -237,7 +237,6 @@ const privacyShape = z.strictObject({
   mixed: z.record(z.string(), mixedShape),
   ordered: z.record(z.string(), z.tuple([z.string(), z.string()])),
   fields: z.partialRecord(kind, fieldsShape),
-  kept: z.record(z.string(), z.string()),
   // What columns.json is made from, among others.
   columns: z.unknown(),
 });

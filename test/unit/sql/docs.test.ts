@@ -19,8 +19,7 @@ describe('the generated parts of a page', () => {
   test('follow from the resource table', () => {
     const parts = partsOfResources(resourcesOf({ ...entries, ...votes }));
     const page = withParts(textOf('docs/how-it-syncs.md'), parts);
-    expect(page).toContain('| `topic_votes` | `topics` | `GET /topics/{topicId}/votes` | 55 | 21 |');
-    expect(page).toContain('| `topic_votes` | priority |');
+    expect(page).toContain('| `topic_votes` | `GET /topics/{topicId}/votes` | 55 | 21 | priority |');
   });
 
   test('are the points of each section of the assumptions', () => {
