@@ -66,10 +66,12 @@ export function kindsOfColumns({ relations, columns }, sources) {
           : kindByType(name, type, one.schema !== 'main', kinds));
       if (kind !== undefined && kinds.includes(kind)) own[name] = kind;
       else if (kind !== undefined) problems.push(`${label}.${name}: there is no kind ${kind}`);
-      else
-        problems.push(
-          `${label}.${name}: nothing says what it holds. Name its kind under columns in sql/privacy.yaml`,
-        );
+      else {
+        const where = declared.some((column) => column.name === name)
+          ? 'in its schema in src/contract'
+          : 'under columns in sql/privacy.yaml';
+        problems.push(`${label}.${name}: nothing says what it holds. Name its kind ${where}`);
+      }
     }
     found[one.of === 'views' ? 'views' : 'tables'][label] = own;
   }
