@@ -6,6 +6,7 @@ import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
 import type { Failure } from '../run/tally.js';
 import type { Retention } from '../store/runs.js';
 import type { SyncOptions } from './report.js';
+import { selectResources } from './selection.js';
 import { ListedItems } from './staging/listed.js';
 import { SchemaDrift } from './staging/schema-drift.js';
 import { SeenContent } from './staging/seen-content.js';
@@ -61,7 +62,7 @@ export interface SyncParts extends RunParts<SyncSettings> {
 export interface Context extends RunContext<SyncSettings> {
   readonly resources: Resources;
   readonly acceptDeletes: boolean;
-  /** Whether it reads every list: not with `--only`. */
+  /** Whether it reads every child: not with `--only`. */
   readonly readsAll: boolean;
   readonly random: () => number;
   /** When it began, by the monotonic clock. */
@@ -103,7 +104,7 @@ export function syncContext(
     ...run,
     resources,
     acceptDeletes: options.acceptDeletes ?? false,
-    readsAll: (options.only ?? []).length === 0,
+    readsAll: selectResources(options.only, resources).children.length === resources.children.length,
     caps: options,
     random,
     startedMs: run.clock.monotonic(),

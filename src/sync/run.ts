@@ -18,7 +18,7 @@ import { foreseen } from './explained.js';
 import { fetchDue } from './fetch-due.js';
 import { readLists } from './lists.js';
 import type { ScanReport, SyncOptions, SyncReport } from './report.js';
-import { type Selection, selectResources } from './selection.js';
+import { selectResources } from './selection.js';
 import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 import { cost, type Task } from './task.js';
@@ -63,7 +63,7 @@ export async function runSync(
         incomplete:
           context.tally.rejected.new > 0 || context.failures.length > 0 || scans.some(({ fused }) => fused),
       }),
-      report: (end) => syncReport(context, selection, options, { ...end, scans, last }),
+      report: (end) => syncReport(context, options, { ...end, scans, last }),
     };
   });
   return { ...report, published };
@@ -71,7 +71,6 @@ export async function runSync(
 
 async function syncReport(
   context: Context,
-  selection: Selection,
   options: SyncOptions,
   {
     head,
@@ -113,11 +112,12 @@ async function syncReport(
   }
   // Whatever --only named: status, page and metrics say what is missing from the whole.
   const { children } = context.resources;
-  const isWhole = selection.children.length === children.length;
   const measured = await readMeasured(context.store);
   const input = { ...inputOf(context, children), measured };
   const everything =
-    isWhole && last ? dueAgain(last, input, endedAt, context.known.takeChanged()) : due(input, endedAt);
+    context.readsAll && last
+      ? dueAgain(last, input, endedAt, context.known.takeChanged())
+      : due(input, endedAt);
   notes.push(...(await estimateFreshness(context, everything, measured, endedAt)));
   const left = cost((await foreseen(context.store, everything.tasks)).tasks, children);
   const leftDue = left.reduce((sum, line) => sum + line.due, 0);
@@ -136,7 +136,7 @@ async function syncReport(
       complete: await isEveryListRead(context, scans),
       // A signal says nothing about how long the next run may take.
       runs:
-        isWhole && head.outcome === 'stopped' && !options.stop?.aborted
+        context.readsAll && head.outcome === 'stopped' && !options.stop?.aborted
           ? runsFor(requests, tally, context.resources)
           : null,
     },

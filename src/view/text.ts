@@ -1,7 +1,15 @@
 import { cut, widthOf } from '../base/display-width.js';
 import { ago, count, duration, moment } from '../base/units.js';
 import { Html } from './html.js';
-import type { Block, Moment, Todo, ValueChange, View, Words } from './view.js';
+import {
+  type Block,
+  counts,
+  type Moment,
+  type Todo,
+  type ValueChange,
+  type View,
+  type Words,
+} from './view.js';
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
@@ -90,17 +98,10 @@ export function table(
   return [line(heads), rule, ...cells.map(line)].join('\n');
 }
 
-/** A table of names with a number each: by name, or the largest number first. */
-export function countsTable(
-  name: string,
-  what: string,
-  counts: Readonly<Record<string, number>>,
-  { largestFirst = false } = {},
-): string {
-  const rows = Object.entries(counts).sort(([a, one], [b, other]) =>
-    largestFirst ? other - one : a < b ? -1 : 1,
-  );
-  return rows.length === 0 ? '' : table([name, `${what}#`], rows, wide);
+/** The table of `counts`; '' without rows. */
+export function countsTable(...counted: Parameters<typeof counts>): string {
+  const { columns, rows } = counts(...counted);
+  return rows.length === 0 ? '' : table(columns, rows, wide);
 }
 
 /** The width of a table whose columns are all as narrow as they may be. */

@@ -118,7 +118,7 @@ export function counts(
   what: string,
   numbers: Readonly<Record<string, number>>,
   { largestFirst = false } = {},
-): Table {
+) {
   const rows = Object.entries(numbers).sort(([a, one], [b, other]) =>
     largestFirst ? other - one : a < b ? -1 : 1,
   );
