@@ -13,7 +13,6 @@ import { paragraphs, viewText } from '../view/text.js';
 import type { View } from '../view/view.js';
 import { all, command, limits, only, toggle, wait } from './command.js';
 import { type LakeAfterSync, lakeAfterSyncText, publishAfterSync } from './lake.js';
-import { withMetricsFile } from './metrics-file.js';
 import { type Planned, planExitCode, planSync } from './plan.js';
 import { withFollowers } from './push.js';
 import { type Access, observed, setUpAccess, setUpLakeAccess } from './setup.js';
@@ -71,9 +70,7 @@ type Options = SyncOptions & ObservedOptions;
 export async function pullAll(access: Access, options: Options): Promise<Followed<SyncReport>> {
   // Checked before a request is spent and before a file is made.
   selectResources(options.only);
-  return withMetricsFile(access, 'sync', () =>
-    withFollowers(access, options, (parts, display) => runSync(parts, options, display)),
-  );
+  return withFollowers(access, options, (parts, display) => runSync(parts, options, display));
 }
 
 /** What `sync --push` did: the report of the sync, with what was pushed and the files of the drop folder. */
@@ -91,9 +88,7 @@ export interface SyncPushReport extends SyncReport {
  */
 export async function pushAndPull(access: Access, options: Options): Promise<Followed<SyncPushReport>> {
   selectResources(options.only);
-  return withMetricsFile(access, 'sync', () =>
-    withFollowers(access, options, (parts, display) => pushAndSync(parts, options, display)),
-  );
+  return withFollowers(access, options, (parts, display) => pushAndSync(parts, options, display));
 }
 
 async function pushAndSync(

@@ -199,13 +199,12 @@ export function loadServeConfig(
 }
 
 function withAbsolutePaths(values: Settings, cwd: string): Settings {
-  const { dataDir, duckdb, serve } = values;
-  const absolute = (path: string | null) => path && resolve(cwd, path);
+  const { dataDir, duckdb } = values;
+  const { extensionDirectory } = duckdb;
   return {
     ...values,
     dataDir: resolve(cwd, dataDir),
-    duckdb: { extensionDirectory: absolute(duckdb.extensionDirectory) },
-    serve: { ...serve, metricsFile: absolute(serve.metricsFile) },
+    duckdb: { extensionDirectory: extensionDirectory && resolve(cwd, extensionDirectory) },
   };
 }
 
@@ -488,7 +487,7 @@ export function missingKeyFiles(
 }
 
 /** The absolute path of the settings file; undefined where there is none. */
-export function settingsPath(sources: Sources): string | undefined {
+function settingsPath(sources: Sources): string | undefined {
   const file = fileOf(sources);
   return file === undefined ? undefined : resolve(sources.cwd ?? process.cwd(), file);
 }

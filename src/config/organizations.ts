@@ -138,13 +138,7 @@ export function merged(base: Values, over: Values): Values {
 /** The settings of one organization; `shared` may have been changed by variables and flags. */
 export function settingsOf({ name, own }: Organization, shared: Values): Values {
   const base = typeof shared.dataDir === 'string' ? shared.dataDir : './data';
-  const metricsFile = valueAt(shared, ['serve', 'metricsFile']);
-  const inherited =
-    typeof metricsFile === 'string'
-      ? // One file for each: they would replace each other's.
-        { serve: { metricsFile: metricsFile.replace(/(\.[^./]*)?$/, `-${name}$1`) } }
-      : {};
-  return merged(merged(merged(shared, inherited), { dataDir: join(base, name) }), own);
+  return merged(merged(shared, { dataDir: join(base, name) }), own);
 }
 
 /** Where in the file a setting of an organization is written: in its entry, or where all inherit it from. */

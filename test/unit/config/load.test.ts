@@ -401,7 +401,7 @@ describe('a file with organizations', () => {
   const list = `dataDir: /srv
 api: {baseUrl: https://api.example.com/v1}
 rateLimit: {requests: 60}
-serve: {metricsFile: /var/metrics/signals.prom}
+push: {onConflict: overwrite}
 organizations:
   - name: acme
     api: {keyFile: /nowhere/acme}
@@ -426,7 +426,7 @@ organizations:
     const acme = loadConfig({ configFile, env, organization: 'acme' });
     expect(acme).toMatchObject({ organization: 'acme', dataDir: '/srv/acme', jobsAtOnce: 1 });
     expect(acme.rateLimit).toEqual({ requests: 90, windowMs: 5000 });
-    expect(acme.serve.metricsFile).toBe('/var/metrics/signals-acme.prom');
+    expect(acme.push.onConflict).toBe('overwrite');
     const globex = loadConfig({ configFile, env, organization: 'globex', together: 30 });
     expect(globex).toMatchObject({ organization: 'globex', dataDir: '/mnt/globex', jobsAtOnce: 2 });
     expect(globex.rateLimit).toEqual({ requests: 90, windowMs: 1000 });
