@@ -43,11 +43,6 @@ const maxLogins = { name: 5, address: 20 };
 /** Larger than any sheet of the program: 20,000 topics take 5 MB. */
 const maxUploadBytes = 20_000_000;
 
-/** Who is logged in. New settings replace the server, not the process: those who may still log in as before stay signed in. */
-const sessions = new Map<string, { name: string; passwordHash: string | undefined; until: number }>();
-/** A token of one person is of no use in the browser of another. */
-const formKey = randomBytes(32).toString('hex');
-
 export function needsLogin({ users, userHeader }: AccessSettings): boolean {
   return users.length > 0 || userHeader !== null;
 }
@@ -88,7 +83,8 @@ export async function requireLogin(
   await app.register(csrf.default, {
     cookieKey: `${sessionCookie}-form`,
     cookieOpts: cookieOptions,
-    csrfOpts: { hmacKey: formKey },
+    // A token of one person is of no use in the browser of another.
+    csrfOpts: { hmacKey: randomBytes(32).toString('hex') },
     getUserInfo: ({ person }) => ownerOf(person),
     getToken: (request) => field(request, 'token'),
   });
@@ -102,6 +98,7 @@ export async function requireLogin(
   });
 
   const users = new Map(access.users.map((user) => [keyOf(user.name), user]));
+  const sessions = new Map<string, { person: Person; until: number }>();
   const isProxy = proxyCheck(access.proxies);
   const { userHeader } = access;
 
@@ -116,8 +113,7 @@ export async function requireLogin(
 
   function loggedIn({ cookies }: FastifyRequest): Person | null {
     const session = sessions.get(cookies[sessionCookie] ?? '');
-    const user = session && session.until > clock.monotonic() ? users.get(session.name) : undefined;
-    return user && user.passwordHash === session?.passwordHash ? user : null;
+    return session && session.until > clock.monotonic() ? session.person : null;
   }
 
   app.decorateRequest('person', null);
@@ -185,16 +181,16 @@ export async function requireLogin(
         );
     }
     const [name, next] = [keyOf(field(request, 'name')), localPath(field(request, 'next'), home)];
-    const passwordHash = users.get(name)?.passwordHash;
-    const isRight = await inTurn(() => isPassword(field(request, 'password'), passwordHash));
+    const person = users.get(name);
+    const isRight = await inTurn(() => isPassword(field(request, 'password'), person?.passwordHash));
     const entered = field(request, 'name')
       .replaceAll(/[\p{Cc}\p{Cs}]/gu, '')
       .slice(0, 100);
     tried({ name: entered, address: request.ip, outcome: isRight ? 'done' : 'failed' });
-    if (!isRight) throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
+    if (!isRight || !person) throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
     for (const [id, { until }] of sessions) if (until <= clock.monotonic()) sessions.delete(id);
     const id = randomBytes(32).toString('base64url');
-    sessions.set(id, { name, passwordHash, until: clock.monotonic() + sessionMs });
+    sessions.set(id, { person, until: clock.monotonic() + sessionMs });
     return reply
       .setCookie(sessionCookie, id, { ...cookieOptions, maxAge: sessionMs / 1000 })
       .redirect(next, 303);
