@@ -13,6 +13,8 @@ import {
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
+/** Of a command below what it is for, with a backslash where it goes on. */
+const maxCommand = 74;
 /** The most lines of a list; `--json` has all of them. */
 const most = 10;
 
@@ -250,7 +252,7 @@ export function viewText(view: View, now: number, tableWidth = wide): string {
 
 function blockText(block: Block, now: number, tableWidth: number): string {
   if (block instanceof Html) return '';
-  if ('commands' in block) return block.commands.join('\n');
+  if ('commands' in block) return block.commands.map(commandText).join('\n');
   if ('sentence' in block) return hanging('', String(cellOf(block.sentence, now) ?? ''), wide).join('\n');
   if ('facts' in block) return pairs(block.facts.map(([name, value]) => [name, cellOf(value, now)]));
   if ('list' in block) return list(some(block.list.map((one) => String(cellOf(one, now) ?? ''))));
@@ -262,7 +264,25 @@ function blockText(block: Block, now: number, tableWidth: number): string {
 }
 
 function todoText({ title, reason, commands }: Todo['todo'][number], now: number): string {
-  return [list([`${title}: ${cellText(cellOf(reason, now))}`]), indent(commands.join('\n'))].join('\n');
+  return [
+    list([`${title}: ${cellText(cellOf(reason, now))}`]),
+    indent(commands.map(commandText).join('\n')),
+  ].join('\n');
+}
+
+/** A command to copy: what is too long for 80 columns goes on in further lines of the same command. */
+function commandText(command: string): string {
+  const words = command.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  if (widthOf(command) <= maxCommand || words.join(' ') !== command) return command;
+  const lines: string[] = [];
+  let line = '';
+  for (const word of words) {
+    if (line !== '' && widthOf(`${line} ${word}`) > maxCommand) {
+      lines.push(line);
+      line = ` ${word}`;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join(' \\\n');
 }
 
 function momentText({ at, as }: Moment, now: number): string {
