@@ -103,7 +103,7 @@ export class LakeError extends SignalhouseError {
   constructor(
     message: string,
     /**
-     * `retry`: another writer was faster, and the same may succeed now. `unknown`: no answer, so nobody knows whether a
+     * `retry`: another writer was faster, and the same may succeed now. `unknown`: no answer, so it is not known whether a
      * commit was applied. `give up`: the same would fail again.
      */
     readonly recovery: 'retry' | 'unknown' | 'give up',

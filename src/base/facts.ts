@@ -9,7 +9,7 @@ import { count, counted, duration } from './units.js';
  * files, app adds what the settings and the spending log say, and serve shows it.
  */
 export interface Facts {
-  /** The process that holds the live file now; null when nobody seems to. */
+  /** The process that holds the live file now; null when no process seems to. */
   readonly holder: {
     readonly pid: number;
     readonly host: string;
@@ -54,7 +54,7 @@ export interface Contents {
     readonly due: number;
     readonly requests: number;
     readonly minutes: number;
-    /** Whether every list was read to its end: nobody knows what is due of the rest. */
+    /** Whether every list was read to its end: what is due of the rest is not known. */
     readonly complete: boolean;
     /** Whether the first pull was complete once, and else the requests that it still takes; null where that is not known. */
     readonly is_pulled: boolean | null;

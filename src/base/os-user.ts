@@ -10,7 +10,7 @@ export function osUser(): string {
 }
 
 /**
- * The person at the terminal; null where nobody is (a service, a container, a pipe), or only root is known. With sudo it is the
+ * The person at the terminal; null where there is none (a service, a container, a pipe), or only root is known. With sudo it is the
  * person who ran it.
  */
 export function osPerson(): string | null {

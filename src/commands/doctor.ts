@@ -350,7 +350,7 @@ function existing(path: string): string {
 }
 
 /** A larger difference makes the ages in the warehouse noticeably wrong. */
-const mostSkewMs = 30_000;
+const maxSkewMs = 30_000;
 
 /** Two requests show whether the key is accepted, whose it is, whether the clocks agree, and how lists are paged. */
 async function checkService(access: Access): Promise<{ checks: Check[]; identity: Identity | null }> {
@@ -380,7 +380,7 @@ async function checkService(access: Access): Promise<{ checks: Check[]; identity
 function clock(aheadMs: number | null): Check {
   if (aheadMs === null) return ok('clock', 'not checked: the service sends no date');
   const text = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} the service`;
-  if (Math.abs(aheadMs) <= mostSkewMs) return ok('clock', `correct (${text})`);
+  if (Math.abs(aheadMs) <= maxSkewMs) return ok('clock', `correct (${text})`);
   return warn(
     'clock',
     `is ${text}`,

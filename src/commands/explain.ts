@@ -34,8 +34,8 @@ export const whatText = 'Its id, or its title or name, or a part of that';
 
 const plurals = { topic: 'topics', company: 'companies', person: 'people', conversation: 'conversations' };
 
-/** The most entities to choose from; more of the title or name finds fewer. */
-const most = 10;
+/** How many entities there are to choose from; more of the title or name finds fewer. */
+const maxListed = 10;
 
 export const explain = command({
   usage: '<kind> [what..]',
@@ -72,7 +72,7 @@ async function choose(
   if (!first) throw nothingFound(kind, what, others);
   if (!second) return first.id;
   const head = `${count(found.length)} ${plurals[kind]} match ${JSON.stringify(what)}.`;
-  const shown = found.slice(0, most);
+  const shown = found.slice(0, maxListed);
   const more = found.length - shown.length;
   if (isAsking) {
     const lines = shown.map((one, index) => `  ${index + 1}  ${titleOf(one)}`);

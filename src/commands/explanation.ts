@@ -8,8 +8,8 @@ import type { Block, Fact, Table, View } from '../view/view.js';
 import type { Explanation, TimelineEvent } from './explain.js';
 
 /** The most lines of a section; `--json` has all of them. */
-const most = 12;
-const mostRequests = 8;
+const maxLines = 12;
+const maxRequests = 8;
 
 /** What `explain` shows of one entity. */
 export function explanationView(explanation: Explanation): View {
@@ -216,7 +216,7 @@ const kindsOfEvent: Readonly<Record<TimelineEvent['kind'], string>> = {
 };
 
 function timelineBlocks({ timeline }: Explanation): Block[] {
-  const shown = timeline.slice(0, most);
+  const shown = timeline.slice(0, maxLines);
   const facts = shown.map((event): Fact => [moment(event.at), eventText(event)]);
   return [{ facts }, moreThan(shown.length, timeline.length)];
 }
@@ -247,7 +247,7 @@ function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['r
 function requestBlocks({ requests, id }: Explanation): Block[] {
   const { newest, total } = requests;
   if (newest.length === 0) return [{ sentence: 'none is recorded (requests are kept for 30 days)' }];
-  const rows = newest.slice(0, mostRequests).map(({ at, method, path, status, ms, error }) => [
+  const rows = newest.slice(0, maxRequests).map(({ at, method, path, status, ms, error }) => [
     moment(at),
     // The id is above, and would push what follows it out of the line.
     `${method} ${path.replace(`/${encodeURIComponent(id)}`, '/{id}')}`,
@@ -261,7 +261,7 @@ function requestBlocks({ requests, id }: Explanation): Block[] {
 function runBlocks({ runs, requests }: Explanation): Block[] {
   if (runs.length === 0) return [{ sentence: 'none is recorded (retention.recordsDays)' }];
   const rows = runs
-    .slice(0, mostRequests)
+    .slice(0, maxRequests)
     .map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
       startedAt === null ? runId : moment(startedAt),
       command,

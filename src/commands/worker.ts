@@ -191,7 +191,7 @@ const aheadShare = 200;
 const memoryPerAnswer = 128_000_000;
 
 /** 120 requests a minute are used up to answers that take 6 s; more in flight would only wait for the budget. */
-const mostInFlight = 12;
+const maxInFlight = 12;
 
 /** No outage of the API is waited out for longer than the command may take, or than `maxOutageMinutes`. */
 interface OutageLimits {
@@ -213,7 +213,7 @@ export function connect(
   const { api, rateLimit, tuning } = config;
   const memory = memoryOf(config);
   const concurrency =
-    tuning.concurrency ?? Math.max(2, Math.min(mostInFlight, Math.floor(memory / memoryPerAnswer)));
+    tuning.concurrency ?? Math.max(2, Math.min(maxInFlight, Math.floor(memory / memoryPerAnswer)));
   const client = new Api({
     ...credentials,
     // A key that was replaced since the start: every run has a client of its own.

@@ -51,7 +51,7 @@ const merge = object({
   sourcePersons: maybe(z.array(person)),
 });
 
-/** What a history answer holds besides its records. `actions` (topics only) is documented as always empty. */
+/** What a history answer holds in addition to its records. `actions` (topics only) is documented as always empty. */
 export const historySummary = object({
   mergedInto: maybe(mergedInto),
   merges: maybe(z.array(merge)),
@@ -151,7 +151,7 @@ export const historyTables = {
       change_id: { kind: 'record_id', comment: 'The change (ops.changes.id).' },
       requested_by: {
         kind: 'person_name',
-        comment: 'The person who requested it. NULL when nobody was named.',
+        comment: 'The person who requested it. NULL when no person was named.',
       },
       requested_reason: {
         kind: 'worker_note',

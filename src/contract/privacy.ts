@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * What a field of the API says about people. Its kind is named where the field is (see fields.ts); sql/privacy.yaml says what
- * each kind is, and what masked files do with it. Columns, masks and what is left of somebody who was forgotten follow from it.
+ * each kind is, and what masked files do with it. Columns, masks and what is left of a forgotten person follow from it.
  */
 
 /** Every kind of field and column, by how much it says about people; sql/privacy.yaml explains these classes. */

@@ -45,7 +45,7 @@ export interface ListEntry extends Entry {
   /** The child that answers for one item by its id. */
   readonly detail: string;
   /**
-   * The kind of document that says what became of an item that is not listed any more. Null where a missing item is
+   * The kind of document that says why an item is not listed any more. Null where a missing item is
    * never tombstoned: a bucket of stories shows at most 100, and channels and templates have no mark.
    */
   readonly presence: string | null;
@@ -79,7 +79,7 @@ export type AnswerForm =
 
 /** Where a history names the entities of a merge. */
 interface Merges {
-  /** The kind of document that holds what a history answer says besides its records. */
+  /** The kind of document that holds what a history answer says in addition to its records. */
   readonly kind: string;
   /** The merged entities' ids in one item of `merges`, as a JSON path. */
   readonly sources: ItemPath;
@@ -131,7 +131,7 @@ export interface ChildEntry extends Entry {
   readonly membersIn?: string;
   /** Smaller is fetched first among equals in reason. */
   readonly weight: number;
-  /** Fetched again after so many days, changed or not, times `sync.recheck`. */
+  /** The days after which it is fetched again, changed or not, times `sync.recheck`. */
   readonly maxAgeDays: number;
   /**
    * The fields of the list item whose change makes this child due. Never a whole item, and nothing that changes by

@@ -89,7 +89,7 @@ export interface DerivedTable extends Omit<Entry, 'comment'> {
 
 export type TableEntry = DocumentTable | DerivedTable;
 
-/** What became of an entity: the columns of the tables whose lists have documents of its presence, and of merges. */
+/** Whether an entity still exists: the columns of the tables whose lists have documents of its presence, and of merges. */
 export function presenceColumns(
   from: { readonly presence: string; readonly kind: Kind },
   comments: Readonly<

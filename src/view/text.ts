@@ -16,7 +16,7 @@ export const wide = 78;
 /** Of a command below what it is for, with a backslash where it goes on. */
 const maxCommand = 74;
 /** The most lines of a list; `--json` has all of them. */
-const most = 10;
+const maxListed = 10;
 
 /**
  * Text from outside, made safe for a terminal: one line, and no character that would move the cursor, change colours or
@@ -220,7 +220,7 @@ export function rowLines(cells: readonly (readonly string[])[]): string[][] {
 }
 
 /** The first few, and how many more there are. */
-export function some(items: readonly string[], few: number = most): readonly string[] {
+export function some(items: readonly string[], few: number = maxListed): readonly string[] {
   const more = items.length - few;
   return more <= 0 ? items : [...items.slice(0, few), `and ${count(more)} more (--json has them all)`];
 }

@@ -83,7 +83,7 @@ function formOf(format: AnswerFormat | 'auto', columns: readonly AnswerColumn[],
 }
 
 /** A BIGINT has 20 characters at most. */
-const mostDigits = 20;
+const maxDigits = 20;
 
 /** The beginning of a text that says what it is about. */
 const leastText = 16;
@@ -98,7 +98,7 @@ const longestWord = 40;
 function tableForm(columns: readonly AnswerColumn[], width: number | undefined, otherwise?: Form): Form {
   const shown: Row[] = [];
   // A number that is cut reads as another number. For programs that set COLUMNS, tables stay as they were.
-  const least = process.stdout.isTTY ? mostDigits : undefined;
+  const least = process.stdout.isTTY ? maxDigits : undefined;
   const heads = columns.map(({ name, type }) => {
     const right = isNumeric(type);
     return { name, right, ...(right && least !== undefined && { least }) };

@@ -20,9 +20,9 @@ import { emailProblems } from '../../serve/notify/email.js';
 import { Notifier } from '../../serve/notify/notifier.js';
 import { notifyState } from '../../serve/notify/state.js';
 import { webhookProblem } from '../../serve/notify/webhook.js';
+import { FairSemaphore } from '../../serve/schedule/fair-semaphore.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../../serve/schedule/record.js';
 import { Scheduler } from '../../serve/schedule/scheduler.js';
-import { Turns } from '../../serve/schedule/turns.js';
 import { fileStore } from '../../serve/store.js';
 import { createDataDir } from '../../store/engine.js';
 import { holdServed } from '../../store/lock.js';
@@ -154,7 +154,7 @@ async function assembleAll(
   const [first] = members;
   // What the organizations of a process share: the places for runs, and one reader of facts at a time.
   const shared = {
-    turns: new Turns(first.config.serve.parallel, first.clock),
+    turns: new FairSemaphore(first.config.serve.parallel, first.clock),
     inTurn: oneAtATime(),
     service,
   };
@@ -175,7 +175,11 @@ async function assembleAll(
 function assemble(
   member: ServeAccess,
   { kill }: RunSignals,
-  shared: { turns: Turns; inTurn: ReturnType<typeof oneAtATime>; service: ServiceMetrics | undefined },
+  shared: {
+    turns: FairSemaphore;
+    inTurn: ReturnType<typeof oneAtATime>;
+    service: ServiceMetrics | undefined;
+  },
 ) {
   const { turns, inTurn, service } = shared;
   const { config, log, clock, programVersion: version } = member;

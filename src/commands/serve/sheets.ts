@@ -31,7 +31,7 @@ import type { Setup } from '../setup.js';
  */
 
 /** How many sheets the history lists. */
-const mostLines = 100;
+const maxLines = 100;
 
 /** After something that failed for another reason than its file, such as a full disk. */
 const retryMs = 60_000;
@@ -292,7 +292,7 @@ export function sheetsOf(
     },
 
     async history() {
-      return linesOf(await queue()).slice(0, mostLines);
+      return linesOf(await queue()).slice(0, maxLines);
     },
   };
 }

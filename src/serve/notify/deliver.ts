@@ -21,13 +21,13 @@ export class DeliveryError extends Error {
   }
 }
 
-const mostAttempts = 3;
+const maxAttempts = 3;
 const waitMs = 2_000;
 
 /** Makes attempts, each within `timeoutMs`, until one succeeds or another one cannot help. */
 export function delivering(clock: Clock, timeoutMs: number, attempt: Deliver): Deliver {
   const pauseAfter = (error: unknown, failures: number) =>
-    error instanceof DeliveryError && error.isTransient && failures < mostAttempts
+    error instanceof DeliveryError && error.isTransient && failures < maxAttempts
       ? backoffMs(failures, waitMs)
       : undefined;
   return (message, signal) =>

@@ -118,7 +118,7 @@ export class Notifier {
         if (this.#stop.signal.aborted) return;
         const reason = error instanceof DeliveryError ? messageOf(error) : 'it could not be sent';
         log.warn({ subject: subject.name, reason }, `the ${name} did not accept a notification: ${reason}`);
-        // All are sent again at the next check. Where nobody answers, the next one would fail too; a refusal may be about this one.
+        // All are sent again at the next check. Without an answer the next one would fail too; a refusal may be about this one only.
         if (!(error instanceof DeliveryError) || error.isTransient) return;
         continue;
       }

@@ -131,7 +131,7 @@ function observed(
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
 }
 
-/** What nobody looks at any more would never be over. */
+/** What is no longer checked would never end. */
 function without(state: NotifyState, key: string): NotifyState {
   if (!(key in state)) return state;
   const { [key]: _, ...rest } = state;

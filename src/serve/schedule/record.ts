@@ -7,8 +7,8 @@ import { isFromWrongClock } from './agenda.js';
 import type { Job } from './job.js';
 
 /**
- * Why a run started: it was due, it was missed, an outage ended the last one or that made room for other organizations, somebody
- * requested it, or `serve --once`.
+ * Why a run started: it was due, it was missed, the last one ended in an outage or gave way to other organizations, a person
+ * requested it, or `serve --once` ran it.
  */
 const triggers = ['schedule', 'catch-up', 'retry', 'manual', 'once'] as const;
 export type Trigger = (typeof triggers)[number];
@@ -49,7 +49,7 @@ const runRecord = z
     job: z.string(),
     trigger: z.enum(triggers),
     outcome: z.enum(outcomes),
-    /** When it was due; null when somebody requested it. */
+    /** When it was due; null when a person requested it. */
     dueAt: moment.nullable(),
     /** Null when it was skipped. */
     startedAt: moment.nullable(),
@@ -120,7 +120,7 @@ export function isSuccess({ outcome }: RunRecord): boolean {
   return outcome === 'done' || outcome === 'stopped';
 }
 
-/** The memory after somebody requested a run: it has no due time, so it is a retry until it has ended by itself. */
+/** The memory after a run was requested: it has no due time, so it is a retry until it has ended by itself. */
 export function requested(memory: ScheduleMemory, job: string, at: Iso): ScheduleMemory {
   return withJob(memory, job, { retryAt: at });
 }
