@@ -417,7 +417,7 @@ COMMENT ON COLUMN ops.changes.base IS 'The values of those columns that the pers
 COMMENT ON COLUMN ops.changes.base_from IS 'Where base comes from: file (its base columns) or warehouse (the values at the time of the import).';
 COMMENT ON COLUMN ops.changes.base_at IS 'The time at which base was valid (UTC). NULL when it is unknown.';
 COMMENT ON COLUMN ops.changes.overwrite IS 'True when a person chose to overwrite what somebody else had changed.';
-COMMENT ON COLUMN ops.changes.requested_by IS 'The person who requested it: --by, the folder in the drop folder, who saved the file last, the user at the terminal, or command line where no person was named there. NULL when no person was named.';
+COMMENT ON COLUMN ops.changes.requested_by IS 'The person who requested it: --by, the folder in the drop folder, who saved the file last, the user at the terminal, or command line where nobody was named there. NULL when nobody was named.';
 COMMENT ON COLUMN ops.changes.requested_reason IS 'Why, in that person''s words: the column reason of the sheet, or --reason. NULL when none was given.';
 COMMENT ON COLUMN ops.changes.queued_at IS 'When it was queued (UTC).';
 COMMENT ON COLUMN ops.changes.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';

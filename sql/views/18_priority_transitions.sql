@@ -51,7 +51,7 @@ COMMENT ON COLUMN priority_transitions.title IS 'Title of the topic.';
 COMMENT ON COLUMN priority_transitions.changed_at IS 'When it was changed (UTC).';
 COMMENT ON COLUMN priority_transitions.changed_by IS 'agent (AI), system or user (by hand).';
 COMMENT ON COLUMN priority_transitions.user_name IS 'Name of the user who changed it. NULL when it was not a user, and for what came through the API: see requested_by.';
-COMMENT ON COLUMN priority_transitions.requested_by IS 'Who requested it here, where it is a change that was queued here and pushed. NULL otherwise, and when no person was named.';
+COMMENT ON COLUMN priority_transitions.requested_by IS 'Who requested it here, where it is a change that was queued here and pushed. NULL otherwise, and when nobody was named.';
 COMMENT ON COLUMN priority_transitions.requested_reason IS 'Why, as it was given with that request. NULL when none was given.';
 COMMENT ON COLUMN priority_transitions.change_id IS 'That change (change_log.change_id). NULL for what was not requested here.';
 COMMENT ON COLUMN priority_transitions.from_priority IS 'Priority before. NULL when it is unknown, as for a topic''s first value.';

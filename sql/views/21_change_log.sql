@@ -39,7 +39,7 @@ COMMENT ON COLUMN change_log.remote_after IS 'What the API had afterwards. NULL 
 COMMENT ON COLUMN change_log.status IS 'Its status (ops.changes.status).';
 COMMENT ON COLUMN change_log.error_code IS 'The code of the error. NULL when all went well.';
 COMMENT ON COLUMN change_log.error IS 'What went wrong, as a sentence. NULL when all went well.';
-COMMENT ON COLUMN change_log.requested_by IS 'The person who requested it. NULL when no person was named.';
+COMMENT ON COLUMN change_log.requested_by IS 'The person who requested it. NULL when nobody was named.';
 COMMENT ON COLUMN change_log.requested_reason IS 'Why: the column reason of the sheet, or --reason. NULL when none was given.';
 COMMENT ON COLUMN change_log.queued_at IS 'When it was queued (UTC).';
 COMMENT ON COLUMN change_log.settled_at IS 'When it was settled (UTC). NULL while it is open.';

@@ -30,7 +30,7 @@ COMMENT ON COLUMN open_changes.wanted IS 'The values to set, by the names of the
 COMMENT ON COLUMN open_changes.base IS 'What the person saw in those columns.';
 COMMENT ON COLUMN open_changes.remote_before IS 'What the API had when a push last read it. NULL before that.';
 COMMENT ON COLUMN open_changes.error IS 'Why it did not go through. NULL while it waits.';
-COMMENT ON COLUMN open_changes.requested_by IS 'The person who requested it. NULL when no person was named.';
+COMMENT ON COLUMN open_changes.requested_by IS 'The person who requested it. NULL when nobody was named.';
 COMMENT ON COLUMN open_changes.queued_at IS 'When it was queued (UTC).';
 COMMENT ON COLUMN open_changes.source IS 'Where it came from: the name of the file, standard input, SQL, or HTTP.';
 COMMENT ON COLUMN open_changes.source_row IS 'Its row in the file.';

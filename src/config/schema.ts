@@ -106,14 +106,14 @@ const privacy = {
   exclude: z
     .array(text)
     .default([])
-    .describe('Schemas, tables, views and columns to leave out as well, such as ops or messages.metadata.')
+    .describe('Schemas, tables, views and columns to leave out too, such as ops or messages.metadata.')
     .meta({ example: ['messages.metadata', 'automation_templates'] }),
   mask: z
     // YAML reads null without quotes as no value.
     .record(text, z.union([z.null(), z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
     .describe(
-      'Columns to mask as well, each with null, hash (equal values stay equal), domain, initials or truncate:N.',
+      'Columns to mask too, each with null, hash (equal values stay equal), domain, initials or truncate:N.',
     )
     .meta({
       example: {
@@ -416,7 +416,7 @@ const serve = section({
     )
     .default([])
     .describe(
-      'Accepted host names of the pages in addition to localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',
+      'Accepted host names of the pages beyond localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',
     ),
   url: z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://signalhouse.example.com' })

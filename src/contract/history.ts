@@ -151,7 +151,7 @@ export const historyTables = {
       change_id: { kind: 'record_id', comment: 'The change (ops.changes.id).' },
       requested_by: {
         kind: 'person_name',
-        comment: 'The person who requested it. NULL when no person was named.',
+        comment: 'The person who requested it. NULL when nobody was named.',
       },
       requested_reason: {
         kind: 'worker_note',

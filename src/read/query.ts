@@ -303,7 +303,7 @@ function failedAfter(rows: number): UsageError {
 }
 
 /**
- * FairSemaphore DuckDB's errors about a user's statement into UsageErrors, which show the place in `sql`. `folder` is where it spills or
+ * Turns DuckDB's errors about a user's statement into UsageErrors, which show the place in `sql`. `folder` is where it spills or
  * writes.
  */
 export async function asUsageErrors<T>(work: () => Promise<T>, sql?: string, folder = tmpdir()): Promise<T> {

@@ -66,7 +66,7 @@ const nearlyFull = 4 * 1024 * 1024;
 const storageText = /^(?:[A-Z]+ Error: )?(?:IO|FATAL|Out of Memory|TransactionContext) Error/;
 
 /**
- * FairSemaphore an error that comes from the disk or the memory, of DuckDB or of the file system, into a StorageError with a hint.
+ * Turns an error that comes from the disk or the memory, of DuckDB or of the file system, into a StorageError with a hint.
  * Any other error is returned unchanged.
  */
 export function storageFault(error: unknown, dataDir: string): unknown {

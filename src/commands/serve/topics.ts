@@ -136,7 +136,7 @@ export function topicsOf(
   }
 
   const recorded = (by: string, rows: number | null, reader: Person | null) =>
-    recordRead(setup, { by, rows }, reader?.name ?? 'a person without a login');
+    recordRead(setup, { by, rows }, reader?.name ?? 'person without a login');
 
   /** What everybody has edited and not sent, beside what a board has now. */
   function draftsFor(board: Board, reader: Person | null) {

@@ -13,7 +13,6 @@ import type { Outage } from '../../base/observer.js';
 import { moment } from '../../base/units.js';
 import { Agenda, isFromWrongClock } from './agenda.js';
 import { nextRun } from './cron.js';
-import { FairSemaphore, type Turn } from './fair-semaphore.js';
 import type { Job } from './job.js';
 import {
   answered,
@@ -33,6 +32,7 @@ import {
   type ScheduleView,
   type Trigger,
 } from './record.js';
+import { FairSemaphore, type Turn } from './semaphore.js';
 
 export interface RunContext {
   readonly trigger: Trigger;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { silentLog } from '../../../../src/base/log.js';
-import { FairSemaphore } from '../../../../src/serve/schedule/fair-semaphore.js';
 import { type RunJob, Scheduler } from '../../../../src/serve/schedule/scheduler.js';
+import { FairSemaphore } from '../../../../src/serve/schedule/semaphore.js';
 import { clockAt, done, job, memoryStore } from './scheduling.js';
 
 const minute = 60_000;
