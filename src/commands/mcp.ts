@@ -304,7 +304,7 @@ async function describeTable(snapshot: Snapshot, wanted: string): Promise<string
   return [`${found.label} (${found.kind}): ${found.comment ?? ''}`, ...lines].join('\n');
 }
 
-/** How much of an answer an assistant gets: what it reads costs money and attention. */
+/** How much of an answer an assistant gets: every word it reads costs money and attention. */
 export interface Bounds {
   readonly rows: number;
   /** The longest text of one value. */
@@ -361,7 +361,7 @@ function shownText(value: Json, most: number, onCut: () => void): string {
   return `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…`;
 }
 
-/** One line of Markdown: what a value contains cannot end its cell or its row, not even with a backslash of its own. */
+/** One line of Markdown: no value can end its cell or its row, not even with a backslash. */
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replace(/\s*[\r\n\u2028\u2029]+\s*/g, ' ⏎ ').replace(/(\\*)\|/g, '$1$1\\|')).join(' | ')} |`;
 }
@@ -371,7 +371,7 @@ export interface Recipe {
   /** Made of the question's words: `who-is-still-waiting-for-an-answer`. */
   readonly name: string;
   readonly question: string;
-  /** What the cookbook says about it, without the example of an answer. */
+  /** Its text in the cookbook, without the example of an answer. */
   readonly text: string;
 }
 
@@ -395,7 +395,7 @@ function nameOf(question: string): string {
     .replace(/^-|-$/g, '');
 }
 
-/** What the assistant is asked to do with a recipe. */
+/** The instructions for the assistant about a recipe. */
 export function promptOf({ question, text }: Recipe): string {
   return `${question}
 

@@ -110,7 +110,7 @@ async function writing<T>(
   return work(warehouse);
 }
 
-/** Does work that asks the API nothing as a run of its own: what it changes names that run. The next writer ends one that failed. */
+/** Records work that makes no requests as a run of its own, so that changed rows name it. The next writer ends a run that failed. */
 export async function asRun<T>(
   warehouse: Warehouse,
   { clock = systemClock, programVersion }: Pick<Setup, 'clock' | 'programVersion'>,
@@ -160,7 +160,7 @@ export function refuseWithoutWarehouse(dataDir: string): void {
   });
 }
 
-/** Creates the data directory. Returns what removes one that is new, with what the client wrote into it. */
+/** Creates the data directory. Returns a function that removes a new one, with the files that the client wrote into it. */
 function claimFolder(dataDir: string): () => void {
   const hadFolder = existsSync(dataDir);
   createDataDir(dataDir);

@@ -13,7 +13,7 @@ import {
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
-/** Of a command below what it is for, with a backslash where it goes on. */
+/** The most columns of a line of a command, without the backslash at its end. */
 const maxCommand = 74;
 /** The most lines of a list; `--json` has all of them. */
 const maxListed = 10;
@@ -112,7 +112,7 @@ export function leastWidth(columns: readonly Column[], rows: readonly (readonly 
   return wanted.reduce((sum, one, at) => sum + Math.min(one, columns[at]?.least ?? narrowest) + gap, -gap);
 }
 
-/** What is printed, and the width that each column needs for it. */
+/** The printed texts, and the width that each column needs. */
 function measured(columns: readonly Column[], rows: readonly (readonly Cell[])[]) {
   const heads = columns.map((column) => printable(column.name));
   const cells = rows.map((row) => columns.map((_, index) => printable(cellText(row[index] ?? null))));
@@ -122,7 +122,7 @@ function measured(columns: readonly Column[], rows: readonly (readonly Cell[])[]
   return { heads, cells, wanted };
 }
 
-/** The least room for values beside the names of a record. */
+/** The least width for values beside the names of a record. */
 const leastValue = 20;
 
 /**

@@ -47,8 +47,8 @@ export interface SendNow {
 }
 
 /**
- * Everything that the page for sheets can do. Carries out at once what was confirmed before the last process ended. `stop` ends
- * waiting; what was confirmed is carried out after the next start. Without `sender`, what is queued waits for the next push.
+ * All operations of the page for sheets. Carries out at once what was confirmed before the last process ended. `stop` ends
+ * waiting; confirmed previews are then carried out after the next start. Without `sender`, queued changes wait for the next push.
  */
 export function sheetsOf(
   setup: Setup,
@@ -352,7 +352,7 @@ function conditionOf({ about, priority, state, company, text }: SheetFilter): st
 /** The folders of downloads begin with this. */
 const downloadPrefix = 'download-';
 
-/** Removes what a killed process wrote for a download, or kept until a person had logged in again. */
+/** Removes files of a killed process: half-written downloads, and uploads that waited for a login. */
 function removeLeftovers(dataDir: string): void {
   const imports = join(dataDir, 'imports');
   for (const name of existsSync(imports) ? readdirSync(imports) : [])
