@@ -46,8 +46,8 @@ export async function differences(
 }
 
 /**
- * Conversations, with their messages, that no readable topic has, and one had that was dissolved or archived in the migration; and
- * messages that neither a topic nor a person counts (docs/assumptions.md).
+ * Conversations, with their messages, that no readable topic has, and one had that was dissolved or archived in the migration
+ * (docs/assumptions.md).
  */
 const ofUnreadableSql = `
   WITH unreadable AS (
@@ -58,15 +58,7 @@ const ofUnreadableSql = `
   )
   SELECT group_id AS id FROM unreadable
   UNION ALL
-  SELECT messages.id FROM messages JOIN unreadable USING (group_id)
-  UNION ALL
-  SELECT messages.id
-  FROM messages
-  LEFT JOIN authors ON authors.id = author_id
-  LEFT JOIN person_identities ON platform = authors.source_name AND platform_id = authors.source_author_id
-  LEFT JOIN people ON people.id = person_id AND people.deleted_at IS NULL
-  WHERE people.id IS NULL
-    AND group_id NOT IN (SELECT group_id FROM topic_groups JOIN topics ON topics.id = topic_id WHERE deleted_at IS NULL)`;
+  SELECT messages.id FROM messages JOIN unreadable USING (group_id)`;
 
 /** The rows that every table must hold for the organization as it is now. */
 function expectedTables(
