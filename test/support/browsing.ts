@@ -28,7 +28,7 @@ export class Browsing {
       browsing.browser = browser;
       browsing.sandbox = await startTown({ sizes: town });
       browsing.pulling = await Pulling.filled(browsing.sandbox);
-      browsing.pulling.set({ serve: { users: await people(), jobs: [yearly], ...serveSettings } });
+      browsing.pulling.set({ serve: { users: people, jobs: [yearly], ...serveSettings } });
       browsing.served = await serve(browsing.pulling);
     });
     afterAll(async () => {
