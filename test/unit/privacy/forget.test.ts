@@ -106,7 +106,8 @@ function personalColumns(relations: readonly string[], ofCompanies: boolean): st
 async function columnsWithMarks(): Promise<string[]> {
   const tables = await warehouse.all<{ name: string; columns: string[] }>(
     `SELECT schema_name || '.' || table_name AS name, list(column_name) AS columns FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal AND schema_name IN ('main', 'raw', 'ops') GROUP BY name`,
+      WHERE table_oid IN (SELECT table_oid FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary)
+        AND schema_name IN ('main', 'raw', 'ops') GROUP BY name`,
   );
   const rows = tables.map(
     ({ name }) => `SELECT '${name}' AS name FROM ${name} AS t WHERE t::VARCHAR ILIKE '%Quetzal%'`,
