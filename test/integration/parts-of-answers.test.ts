@@ -237,11 +237,20 @@ it('what was listed again after its merge had been read is not merged when it is
   await pulling.sync();
   api.topics = [plainTopic(2)];
   api.histories[t1] = { ...none, mergedInto: { ...merge, targetTopic: { id: t2, title: 'Topic 2' } } };
-  expect((await pulling.sync()).code).toBe(0);
-  const rows = await pulling.rows(
-    'SELECT deleted_reason, merged_into_id FROM topics WHERE deleted_at IS NOT NULL',
-  );
-  expect(rows).toEqual([{ deleted_reason: 'not_found', merged_into_id: null }]);
+  const goneTopics = async () => {
+    expect((await pulling.sync()).code).toBe(0);
+    return pulling.rows('SELECT deleted_reason, merged_into_id FROM topics WHERE deleted_at IS NOT NULL');
+  };
+  const notFound = [{ deleted_reason: 'not_found', merged_into_id: null }];
+  expect(await goneTopics()).toEqual(notFound);
+  // Read again with another title, it is no news either.
+  const renamed = { ...merge, sourceTopics: [{ id: t1, title: 'Renamed' }] };
+  api.histories[t2] = { ...none, merges: [renamed] };
+  api.histories[t1] = { ...none, mergedInto: { ...merge, targetTopic: { id: t2, title: 'Another' } } };
+  api.topics = [plainTopic(2, { title: 'Another', updatedAt: new Date().toISOString() })];
+  expect(await goneTopics()).toEqual(notFound);
+  expect(await goneTopics()).toEqual(notFound);
+  expect(await pulling.rows('SELECT source_name FROM merges')).toEqual([{ source_name: 'Renamed' }]);
 });
 
 it('a topic whose updatedAt is ahead of its answer is read, and shows what changes', async () => {

@@ -10,6 +10,8 @@ export class Removed {
   readonly #today: [Kind, unknown][] = [];
   /** What was gone at some time since the last calm. */
   readonly ever = new Set<unknown>();
+  /** What came back since the last night, and goes only after one has seen it. */
+  readonly #returned = new Set<unknown>();
   /** What others were merged into since then: only their histories say so, so that they stay until a night has read them. */
   readonly #survivors = new Set<unknown>();
   /** Survivors that went all the same before that: nobody merges away or deletes one, but a list that drifts loses anybody. */
@@ -21,6 +23,7 @@ export class Removed {
    */
   made({ kind, ...of }: Change, { topics }: World): void {
     if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
+    if (/^restore/.test(kind)) for (const id of Object.values(of)) this.#returned.add(id);
     if (of.targetId !== undefined) this.#survivors.add(of.targetId);
     const topic = topics.get(String(of.topicId));
     const isShown = topic?.graphStatus !== 'superseded' && !topic?.migrated;
@@ -34,6 +37,7 @@ export class Removed {
   }
 
   nightIsOver(): void {
+    this.#returned.clear();
     for (const [kind, id] of this.#today.splice(0)) this.#earlier[kind].push(String(id));
   }
 
@@ -50,7 +54,7 @@ export class Removed {
   }
 
   mayGo<T>(ids: readonly T[]): T[] {
-    return ids.filter((id) => !this.#survivors.has(id));
+    return ids.filter((id) => !this.#survivors.has(id) && !this.#returned.has(id));
   }
 }
 

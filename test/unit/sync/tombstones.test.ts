@@ -41,7 +41,7 @@ test('what belongs to an item goes with it, whether it has its own id or that of
   const context = { store: warehouse, resources, batcher } as unknown as Context;
   const list = resources.lists.find(({ name }) => name === 'companies');
   if (!list) throw new Error('there is no list of companies');
-  const gone = { id: '1', arrivedAt: { at: at(2), no: 2 }, reason: undefined };
+  const gone = { id: '1', arrivedAt: { at: at(2), no: 2 }, reason: undefined, outranked: [] };
   await tombstone(context, list, 'company_presence', gone);
   expect(
     staged.flatMap(({ removed }) => removed.map(({ endpoint, id }) => `${endpoint} ${id}`)).sort(),
