@@ -278,24 +278,3 @@ it('what was listed again after its merge had been read is not merged when it is
   expect(await goneTopics()).toEqual(notFound);
   expect(await pulling.rows('SELECT source_name FROM merges')).toEqual([{ source_name: 'Renamed' }]);
 });
-
-it('a topic whose updatedAt is ahead of its answer is read, and shows what changes', async () => {
-  const ahead = [120_000, 70 * 365 * 86_400_000].map((ms) => new Date(Date.now() + ms).toISOString());
-  const past = '2026-10-01T08:00:00.000Z';
-  const titled = (title: string) =>
-    ahead.map((updatedAt, at) => ({ ...plainTopic(at + 1, { title }), updatedAt }));
-  const details = (title: string, updatedAt: string) =>
-    Object.fromEntries(titled(title).map((topic, at) => [uuid('t', at + 1), { ...topic, updatedAt }]));
-  await start({ topics: titled('one'), topicDetails: details('one', past) });
-  for (const title of ['one', 'two']) {
-    api.topics = titled(title);
-    api.topicDetails = details(title, past);
-    const { code, report } = await pulling.sync();
-    expect([code, report.notes.join(), report.left.due]).toEqual([0, '', 0]);
-    expect(await pulling.rows('SELECT title FROM topics')).toEqual([{ title }, { title }]);
-  }
-  api.topics = titled('three').map((topic) => ({ ...topic, updatedAt: past }));
-  api.topicDetails = details('three', past);
-  await pulling.sync();
-  expect(await pulling.rows('SELECT title FROM topics')).toEqual([{ title: 'three' }, { title: 'three' }]);
-});
