@@ -45,12 +45,7 @@ test('what belongs to an item goes with it, whether it has its own id or that of
   await tombstone(context, list, 'company_presence', gone);
   expect(
     staged.flatMap(({ removed }) => removed.map(({ endpoint, id }) => `${endpoint} ${id}`)).sort(),
-  ).toEqual([
-    'company_activity 1',
-    'company_employees x1',
-    'company_identities x1',
-    'person_companies 1',
-  ]);
+  ).toEqual(['company_activity 1', 'company_employees x1', 'company_identities x1', 'person_companies 1']);
 });
 
 test('what was merged twice is merged into what its last merge names, whatever the offsets of the times', async () => {
