@@ -12,6 +12,11 @@ export class Removed {
   readonly ever = new Set<unknown>();
   /** Messages that went where nothing may have counted them (docs/assumptions.md): they may stay. */
   readonly uncounted = new Set<string>();
+  /**
+   * People and companies between whom an account moved on a day when something else hid that from their counters: which
+   * conversations are theirs is found by age (docs/assumptions.md).
+   */
+  readonly exchanged = new Set<string>();
   /** What came back since the last night, and goes only after one has seen it. */
   readonly #returned = new Set<unknown>();
   /** What others were merged into since then: only their histories say so, so that they stay until a night has read them. */
@@ -49,6 +54,7 @@ export class Removed {
   /** Everything was read that there is. */
   calm({ topics, people, companies }: World): void {
     this.ever.clear();
+    this.exchanged.clear();
     for (const id of this.#survivors)
       if (![topics, people, companies].some((all) => all.has(String(id)))) this.lostSurvivors.add(id);
     this.#survivors.clear();
