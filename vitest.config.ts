@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -22,10 +23,14 @@ const longest = [
   'others/cookbook',
   'others/alerts',
   'simulation/plans',
+  'simulation/simulation',
   'integration/serve',
   'integration/forget',
   'integration/large-items',
 ].map((name) => `/test/${name}.test.ts`);
+
+/** What never waits gains nothing from more workers than cores, and each takes seconds to load the program. */
+const busyWorkers = Math.min(4, availableParallelism());
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -64,6 +69,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
+          maxWorkers: busyWorkers,
           // The files of a worker share what they import: loading it for each file took as long as the tests.
           isolate: false,
           globalSetup: ['test/support/run-folder.ts'],
@@ -76,6 +82,8 @@ export default defineConfig({
           name: 'integration',
           // The plans of the simulation take a minute each.
           include: ['test/integration/**/*.test.ts', 'test/simulation/plans.test.ts'],
+          // After the unit tests, which have another number of workers.
+          sequence: { groupOrder: 1 },
           isolate: false,
           globalSetup,
           setupFiles: afterFile,
@@ -91,6 +99,7 @@ export default defineConfig({
           include: ['test/simulation/simulation.test.ts'],
           globalSetup,
           maxConcurrency: 2,
+          maxWorkers: busyWorkers,
           testTimeout: 900_000,
         },
       },
@@ -142,8 +151,12 @@ export default defineConfig({
             'test/unit/sheet/corpus.test.ts',
             'test/unit/sheet/read.test.ts',
             'test/unit/sync/conversations-property.test.ts',
+            'test/unit/sync/due.test.ts',
+            'test/unit/sync/explained.test.ts',
             'test/unit/sync/freshness.test.ts',
             'test/unit/sync/scan-property.test.ts',
+            'test/unit/sync/staging/listed.test.ts',
+            'test/unit/load/known.test.ts',
             'test/unit/load/loading.test.ts',
           ],
           globalSetup: ['test/support/run-folder.ts'],

@@ -26,7 +26,7 @@ const closing = new Set([
  * Tokens of TypeScript or JavaScript. A comma before a closing bracket is the formatter's, and does not count.
  * @param {string} text
  */
-export function tokensOfScript(text) {
+function tokensOfScript(text) {
   const file = ts.createSourceFile('file.ts', text, ts.ScriptTarget.Latest, false, ts.ScriptKind.TS);
   let tokens = 0;
   let isAfterComma = false;
@@ -52,7 +52,7 @@ const sqlToken =
  * Tokens of SQL; a string counts by its words.
  * @param {string} text
  */
-export function tokensOfSql(text) {
+function tokensOfSql(text) {
   const tokens = text.match(sqlToken)?.filter((token) => !/^(--|\/\*)/.test(token)) ?? [];
   return tokens.reduce((sum, token) => sum + (token.startsWith("'") ? Math.max(1, wordsIn(token)) : 1), 0);
 }
@@ -125,4 +125,4 @@ function main() {
   process.exitCode = 1;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) main();
+main();

@@ -32,25 +32,31 @@ const sentErrorMs = 2_000;
 
 /**
  * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it. Our own record
- * has the wanted value and a time between sending and answer. A record between what was read before sending and our own is one
- * that nobody saw; where there is none, our own may say what it replaced.
+ * has the wanted value and a time between sending and answer; of several, it is the one nearest to the `updatedAt` of the answer,
+ * without that the last. A record between what was read before sending and our own is one that nobody saw; where there is none,
+ * our own may say what it replaced.
  */
 function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
-  const { status, entityType, wanted, remoteBefore, firstSentAt, settledAt } = change;
+  const { status, entityType, wanted, remoteBefore, remoteAfter, firstSentAt, settledAt } = change;
   if (status !== 'applied' || remoteBefore === null || firstSentAt === null) return [];
   const before = remoteBefore[updatedAt];
   const sentAt = Date.parse(firstSentAt) - sentErrorMs;
   const from = typeof before === 'string' ? Date.parse(before) : sentAt;
   const to = Date.parse(settledAt ?? '') + sentErrorMs;
+  const written = remoteAfter?.[updatedAt];
+  const distance = ({ at }: { readonly at: string }) =>
+    typeof written === 'string' ? Math.abs(Date.parse(at) - Date.parse(written)) : 0;
   const since = records.filter(({ at }) => Date.parse(at) > from).reverse();
   return Object.keys(wanted).flatMap((field): Replaced[] => {
     const ofField = since.flatMap(({ changes, previous, at, name }) => {
       const value = valuesOf(entityType, changes)[field];
       return value === undefined ? [] : [{ field, value, name, at, previous }];
     });
-    const own = ofField.findLastIndex(
+    const candidates = ofField.filter(
       ({ at, value }) => Date.parse(at) >= sentAt && Date.parse(at) <= to && isAlike(value, wanted[field]),
     );
+    const nearest = Math.min(...candidates.map(distance));
+    const own = ofField.findLastIndex((one) => candidates.includes(one) && distance(one) === nearest);
     const isUnseen = (value: Value) => !isAlike(value, remoteBefore[field]) && !isAlike(value, wanted[field]);
     const [last] = ofField.slice(0, Math.max(0, own)).reverse();
     if (last) {

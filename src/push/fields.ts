@@ -171,9 +171,10 @@ function nestedValues(fields: readonly Field[], values: Values): Record<string, 
   return body;
 }
 
-/** The values of an entity in an answer of the API; a field that the answer does not have is left out. */
+/** The values of an entity in an answer of the API, with its `updatedAt`; a field that the answer does not have is left out. */
 export function valuesIn(entity: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
+  if (typeof body.updatedAt === 'string') values[updatedAt] = body.updatedAt;
   for (const { name, path, kind } of kinds[entity].fields) {
     const value = name === 'archived' ? archivedIn(body) : path.reduce<unknown>(partOf, body);
     if (value === undefined) continue;

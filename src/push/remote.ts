@@ -13,15 +13,7 @@ import { idText } from './answer.js';
 import type { Change, Reference } from './change.js';
 import type { NotFound, Remote } from './compare.js';
 import { brokenText, idParameter, type PushContext } from './context.js';
-import {
-  connectionNames,
-  type EntityType,
-  kinds,
-  updatedAt,
-  type Value,
-  type Values,
-  valuesIn,
-} from './fields.js';
+import { connectionNames, type EntityType, kinds, type Value, type Values, valuesIn } from './fields.js';
 import { readMerge } from './people.js';
 
 /** Why what the API has for an entity could not be read. */
@@ -30,12 +22,11 @@ interface Problem {
   readonly text: string;
 }
 
-/** The values of an entity, with its `updatedAt`. A connection that is left out is none; another field is unknown. */
+/** The values of an entity. A connection that is left out is none; another field is unknown. */
 function remoteValues(entityType: EntityType, body: Readonly<Record<string, unknown>>): Values {
   const values: Record<string, Value> = {};
   for (const { name, path } of kinds[entityType].fields)
     if (path.length > 1 && isObject(body[path[0] ?? ''])) values[name] = null;
-  if (typeof body.updatedAt === 'string') values[updatedAt] = body.updatedAt;
   return { ...values, ...valuesIn(entityType, body) };
 }
 

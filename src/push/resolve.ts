@@ -71,7 +71,7 @@ export async function resolve(context: PushContext, delivery: Delivery, said: Sa
     const left = notMade(change, values);
     if (left.length > 0)
       return [{ change, values, isAsBefore: left.every((name) => isBefore(change, name, values)) }];
-    queue.move([change], 'applied', appliedPatch(change, values));
+    queue.move([change], 'applied', appliedPatch(change, values, said.answered));
     return [];
   });
   if (open.length === 0) return 'settled';
@@ -102,11 +102,20 @@ function settleAsConflict({ queue }: PushContext, { change, values }: Open, text
   queue.move([change], 'conflict', { ...patch, error: `${text}; ${patch.error}` });
 }
 
-/** What a change stores that was applied: the API may store a text in another form. */
-export function appliedPatch({ wanted }: Pick<Change, 'wanted'>, values: Values): Patch {
+/**
+ * What a change stores that was applied: the API may store a text in another form. The `updated_at` of the answer to the write
+ * (`answered`), where it says one, is the time of our own record in the history.
+ */
+export function appliedPatch(
+  { wanted }: Pick<Change, 'wanted'>,
+  values: Values,
+  answered: Values = {},
+): Patch {
   const other = Object.keys(wanted).filter((name) => name in values && !isSame(wanted[name], values[name]));
   const error = other.length > 0 ? `The API stores ${other.join(' and ')} in another form` : null;
-  return { remoteAfter: pick(values, wanted), error, errorCode: error === null ? null : 'other_form' };
+  const writtenAt = pick({ ...values, ...answered }, { [updatedAt]: null });
+  const remoteAfter = { ...pick(values, wanted), ...writtenAt };
+  return { remoteAfter, error, errorCode: error === null ? null : 'other_form' };
 }
 
 /**

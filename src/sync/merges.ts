@@ -12,7 +12,7 @@ import { isHistory } from './histories.js';
 import { stageAnswer, whereOf } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 import { type Task, wholeChild } from './task.js';
-import { present, tombstone } from './tombstones.js';
+import { type Presence, present, tombstone } from './tombstones.js';
 
 const mergedSql = sqlFile('sync/merged');
 const survivorsSql = sqlFile('sync/survivors');
@@ -106,27 +106,34 @@ async function survivors(
   }));
 }
 
+/** A row of sql/sync/merged.sql. */
+interface Merged {
+  readonly id: string;
+  readonly deleted_at: string | null;
+  readonly merged_into_id: string;
+  readonly outranked: string | null;
+}
+
 async function markMerged(context: Context, { history, presence }: Source): Promise<void> {
   const { merges } = history.answer;
-  const rows = await context.store.all<{ id: string; deleted_at: string | null; merged_into_id: string }>(
-    mergedSql,
-    {
-      list: history.list.name,
-      presence,
-      merges: merges.kind,
-      sources: merges.sources,
-      target: merges.target,
-    },
-  );
+  const rows = await context.store.all<Merged>(mergedSql, {
+    list: history.list.name,
+    presence,
+    merges: merges.kind,
+    sources: merges.sources,
+    target: merges.target,
+  });
   if (rows.length === 0) return;
   const arrivedAt = arrivalNow(context.clock);
   const staging = new Staging(arrivedAt, context.schemaDrift);
-  for (const { id, deleted_at: deletedAt, merged_into_id: mergedIntoId } of rows) {
+  for (const { id, deleted_at: deletedAt, merged_into_id: mergedIntoId, ...row } of rows) {
+    const outranked = JSON.parse(row.outranked ?? '[]') as Presence['outranked'];
     if (deletedAt === null) {
-      await tombstone(context, history.list, presence, { id, arrivedAt, reason: 'merged', mergedIntoId });
+      const gone = { id, arrivedAt, reason: 'merged', mergedIntoId, outranked };
+      await tombstone(context, history.list, presence, gone);
       continue;
     }
-    const merged = { ...present, deletedAt, deletedReason: 'merged', mergedIntoId };
+    const merged = { ...present, deletedAt, deletedReason: 'merged', mergedIntoId, outranked };
     staging.document(presence, { id, parentId: null }, merged);
   }
   await context.batcher.add(staging);

@@ -1,7 +1,14 @@
 import { Priority } from '../api/request.js';
 import { type Arrival, arrivalNow, iso } from '../base/clock.js';
 import { isAboutOneRequest, OtherEntityError, RejectedError } from '../base/errors.js';
-import { detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
+import {
+  type Child,
+  type ChildOf,
+  detailOf,
+  type List,
+  type Resources,
+  requestFor,
+} from '../contract/resources.js';
 import type { DocumentKey } from '../load/batch.js';
 import type { Entity } from '../run/known.js';
 import { sqlFile } from '../store/sql.js';
@@ -24,6 +31,13 @@ export interface Presence {
   readonly unlistedSince: string | null;
   /** When it was last answered so. */
   readonly askedAt: string | null;
+  /** Merges that do not explain why it left its list: it was still listed after they had been read. */
+  readonly outranked: readonly OutrankedMerge[];
+}
+
+interface OutrankedMerge {
+  readonly into: string;
+  readonly mergedAt: string | null;
 }
 
 /** The presence of an entity that is listed and answered. */
@@ -34,12 +48,14 @@ export const present: Presence = {
   detailUnavailableReason: null,
   unlistedSince: null,
   askedAt: null,
+  outranked: [],
 };
 
 /** An item that is not listed, and since when. */
 interface UnlistedItem {
   readonly id: string;
   readonly since?: string | null;
+  readonly outranked?: Presence['outranked'];
 }
 
 /** What a reading of a list says of the items that are known. */
@@ -152,7 +168,8 @@ export async function settle(
   const unanswered = new Set(
     missing.flatMap(({ entityId, unavailableReason }) => (unavailableReason === null ? [] : entityId)),
   );
-  const asked = [...missing.map(({ entityId: id }) => ({ id })), ...unlisted];
+  const missed: readonly UnlistedItem[] = missing.map(({ entityId: id }) => ({ id }));
+  const asked = await outrankedMerges(context, list, [...missed, ...unlisted]);
   const unproven: NotFound[] = [];
   let tombstoned = 0;
   for (const notFound of await fetchByIds(context, list, presence, asked)) {
@@ -185,6 +202,31 @@ async function secondReading(
     context.failures.push(failureOf(list.name, null, error));
     return { ids: new Set(), verified: false };
   }
+}
+
+const outrankedMergesSql = sqlFile('sync/outranked_merges');
+
+/** The same items, each with the merges that do not explain why it is not listed any more. */
+async function outrankedMerges(
+  { store, resources, runId }: Context,
+  { name, presence }: List,
+  items: readonly UnlistedItem[],
+): Promise<readonly UnlistedItem[]> {
+  const history = historyOf(resources, name);
+  if (items.length === 0 || history === undefined) return items;
+  const rows = await store.all<{ id: string; merges: string }>(outrankedMergesSql, {
+    ids: items.map(({ id }) => id),
+    list: name,
+    presence,
+    type: history.answer.merges.kind.replace('_merges', ''),
+    run_id: runId,
+  });
+  const mergesOf = new Map(rows.map(({ id, merges }) => [id, JSON.parse(merges) as Presence['outranked']]));
+  return items.map((item) => ({ ...item, outranked: mergesOf.get(item.id) ?? [] }));
+}
+
+function historyOf({ children }: Resources, list: string): ChildOf<'history'> | undefined {
+  return children.filter(isHistory).find((child) => child.list.name === list);
 }
 
 /**
@@ -235,6 +277,7 @@ interface NotFound {
   readonly arrivedAt: Arrival;
   readonly reason: string | undefined;
   readonly mergedIntoId?: string | null;
+  readonly outranked: Presence['outranked'];
 }
 
 /**
@@ -245,12 +288,12 @@ async function fetchById(
   context: Context,
   list: List,
   presence: string,
-  { id, since }: UnlistedItem,
+  { id, since, outranked = [] }: UnlistedItem,
 ): Promise<NotFound | null> {
   const detail = detailOf(context.resources, list);
   const markUnlisted = (staging: Staging) => {
     const askedAt = staging.fetchedAt.toISOString();
-    const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt };
+    const unlisted = { ...present, unlistedSince: since ?? askedAt, askedAt, outranked };
     staging.document(presence, { id, parentId: null }, unlisted);
     return context.batcher.add(staging);
   };
@@ -265,12 +308,12 @@ async function fetchById(
   } catch (error) {
     if (error instanceof OtherEntityError) {
       if (await isMergedInto(context, list, id, error.answered))
-        return { id, arrivedAt: arrivalNow(context.clock), reason: undefined };
+        return { id, arrivedAt: arrivalNow(context.clock), reason: undefined, outranked };
       await markUnlisted(new Staging(arrivalNow(context.clock), context.schemaDrift));
     }
     // A 404 without the documented error body comes from something in front of the API, and proves nothing.
     if (!(error instanceof RejectedError) || error.status !== 404 || error.code === undefined) throw error;
-    return { id, arrivedAt: arrivalNow(context.clock), reason: error.reason };
+    return { id, arrivedAt: arrivalNow(context.clock), reason: error.reason, outranked };
   }
 }
 
@@ -281,10 +324,8 @@ async function isMergedInto(
   id: string,
   survivor: string | null,
 ): Promise<boolean> {
-  const history = context.resources.children.find(
-    (child) => child.list.name === list.name && isHistory(child),
-  );
-  if (survivor === null || !history || !isHistory(history)) return false;
+  const history = historyOf(context.resources, list.name);
+  if (survivor === null || !history) return false;
   const where = whereOf(history, survivor);
   const options = { priority: Priority.essential + 2, signal: context.stop };
   try {
@@ -305,11 +346,11 @@ export async function tombstone(
   context: Context,
   list: List,
   presence: string,
-  { id, arrivedAt, reason, mergedIntoId = null }: NotFound,
+  { id, arrivedAt, reason, mergedIntoId = null, outranked }: NotFound,
 ): Promise<void> {
   const staging = new Staging(arrivedAt, context.schemaDrift);
   const deleted = { deletedAt: arrivedAt.at.toISOString(), deletedReason: reason ?? 'not_found' };
-  staging.document(presence, { id, parentId: null }, { ...present, ...deleted, mergedIntoId });
+  staging.document(presence, { id, parentId: null }, { ...present, ...deleted, mergedIntoId, outranked });
   staging.remove(await documentsRemovedWith(context, list, id));
   // If it comes back, its children are due as if they had never been fetched.
   for (const child of context.resources.children) {
@@ -334,6 +375,29 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
   return context.store.all<DocumentKey>(removedWithSql, { ...kindsRemovedWith(context.resources, list), id });
 }
 
+const listsOfGoneSql = sqlFile('sync/lists_of_gone');
+
+/**
+ * Takes out the conversations that the lists of people and companies had which are gone. Only at the end of a run that has fetched
+ * all that is due: until then the list that has one of them now, that of a survivor for example, may not have been read.
+ */
+export async function removeListsOfGone(context: Context): Promise<void> {
+  const kept = context.resources.children.filter(isKeptList);
+  const gone = await context.store.all<DocumentKey>(listsOfGoneSql, {
+    kinds: kept.map(({ name }) => name),
+    lists: kept.map(({ list }) => list.name),
+  });
+  if (gone.length === 0) return;
+  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+  staging.remove(gone);
+  await context.batcher.add(staging);
+}
+
+/** A list of conversations that counts nothing, as those of people and companies: what it had may be in another one. */
+function isKeptList({ answer, countsMessages }: Child): boolean {
+  return answer.form === 'conversations' && countsMessages === undefined;
+}
+
 /** The kinds of documents that are removed with an item of a list: those that belong to it, and those that name it. */
 function kindsRemovedWith({ children, embedded }: Resources, { name: list }: List) {
   const inside = Object.entries(embedded).map(([name, entry]) => ({
@@ -341,7 +405,7 @@ function kindsRemovedWith({ children, embedded }: Resources, { name: list }: Lis
     name,
     removedWithParent: true,
   }));
-  const kinds = [...children, ...inside];
+  const kinds = [...children.filter((child) => !isKeptList(child)), ...inside];
   return {
     belonging: kinds.flatMap((kind) => (kind.parent === list && kind.removedWithParent ? kind.name : [])),
     naming: kinds.flatMap((kind) => (kind.membersOf === list ? kind.name : [])),

@@ -192,25 +192,3 @@ it('a refusal belongs to whoever caused it: of two people who change one topic, 
     { lifecycleState: 'completed' },
   ]);
 });
-
-it('a text that the API stores in another form is applied, and says so', async () => {
-  const rename = { company: '1', wanted: { name: 'Acme  Ltd' }, base: { name: 'Company 1' } };
-  await enqueue(pulling.dataDir, [rename]);
-  answerBulk = ([company]) => ({
-    body: { results: [applied({ ...company, name: String(company?.name).replaceAll(/\s+/g, ' ') })] },
-  });
-  const pushed = await push(pulling);
-  expect(pushed.report.changes[0]).toMatchObject({ status: 'applied', errorCode: 'other_form' });
-  // The same text once more costs nothing, and nobody is said to have changed it.
-  await enqueue(pulling.dataDir, [rename]);
-  expect((await push(pulling)).report).toMatchObject({ applied: 0, unchanged: 1, conflict: 0 });
-});
-
-it('connections are not set where the company has one that the document does not name', async () => {
-  Object.assign(api.companies[0] ?? {}, { connections: { email: null, slack: 'T1' } });
-  const wish = { company: '1', wanted: { connections_github: 'acme' }, base: { connections_github: null } };
-  await enqueue(pulling.dataDir, [wish]);
-  const pushed = await push(pulling);
-  expect(pushed.report.changes[0]).toMatchObject({ status: 'failed', errorCode: 'unknown_connections' });
-  expect(bulk).toEqual([]);
-});

@@ -26,7 +26,7 @@ afterEach(() => {
 });
 
 async function served(settings: object = {}): Promise<Served> {
-  pulling.set({ serve: { users: await people(), jobs: [push, pull], ...settings } });
+  pulling.set({ serve: { users: people, jobs: [push, pull], ...settings } });
   const now = await serve(pulling, [], { SIGNALHOUSE_SERVE_TOKEN: token });
   started.push(now);
   return now;

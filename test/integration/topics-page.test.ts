@@ -17,7 +17,7 @@ afterEach(() => {
 
 async function served(settings: object = {}): Promise<Served> {
   const jobs = [{ name: 'yearly', run: 'push', cron: '0 0 1 1 *', catchUp: false }];
-  pulling.set({ serve: { users: await people(), jobs }, ...settings });
+  pulling.set({ serve: { users: people, jobs }, ...settings });
   const now = await serve(pulling);
   started.push(now);
   return now;

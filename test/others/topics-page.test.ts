@@ -69,7 +69,9 @@ class Member {
       try {
         await this.#act(topics);
       } catch (error) {
-        if (service.kills === kills) throw error;
+        // A page that follows its sheet may load itself again while a visit to another one begins.
+        const isOvertaken = String(error).includes('net::ERR_ABORTED');
+        if (service.kills === kills && !isOvertaken) throw error;
       }
     }
   }

@@ -28,7 +28,7 @@ export class Browsing {
       browsing.browser = browser;
       browsing.sandbox = await startTown({ sizes: town });
       browsing.pulling = await Pulling.filled(browsing.sandbox);
-      browsing.pulling.set({ serve: { users: await people(), jobs: [yearly], ...serveSettings } });
+      browsing.pulling.set({ serve: { users: people, jobs: [yearly], ...serveSettings } });
       browsing.served = await serve(browsing.pulling);
     });
     afterAll(async () => {
@@ -95,7 +95,7 @@ export async function shownChanges(
   return shown.filter(({ to }) => to !== '');
 }
 
-export interface ToldChange {
+interface ToldChange {
   readonly id: string;
   readonly entityId: string;
   readonly status: string;
@@ -104,7 +104,7 @@ export interface ToldChange {
   readonly replaced: readonly { readonly field: string; readonly value: unknown }[];
 }
 
-export async function changesTold({ pulling }: Browsing): Promise<ToldChange[]> {
+async function changesTold({ pulling }: Browsing): Promise<ToldChange[]> {
   return (await pulling.json<{ changes: ToldChange[] }>(['changes', 'list', '--limit', '5000'])).changes;
 }
 

@@ -20,13 +20,14 @@ export class Follower {
     if (known.length === 0) this.#copies.clear();
     const since = known[0]?.run_id ?? '';
     this.moved = [];
+    const removed = await rows<{ name: string; key: string[] }>(
+      `SELECT table_name AS name, "key" FROM ops.removed_rows WHERE run_id >= '${since}'`,
+    );
     for (const { name, key } of keyed()) {
       const copy = this.#copies.get(name) ?? new Map<string, string>();
-      const removed = await rows<{ key: string[] }>(
-        `SELECT "key" FROM ops.removed_rows WHERE table_name = '${name}' AND run_id >= '${since}'`,
-      );
-      const starts = new Set(removed.map((one) => JSON.stringify(one.key)));
-      const length = removed[0]?.key.length ?? 0;
+      const gone = removed.filter((one) => one.name === name);
+      const starts = new Set(gone.map((one) => JSON.stringify(one.key)));
+      const length = gone[0]?.key.length ?? 0;
       for (const one of copy.keys())
         if (starts.has(JSON.stringify((JSON.parse(one) as string[]).slice(0, length)))) copy.delete(one);
       for (const row of await rowsOf(rows, name, key, `WHERE run_id >= '${since}'`)) {

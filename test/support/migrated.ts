@@ -5,7 +5,10 @@ import { openWarehouse } from '../../src/load/open.js';
 
 let template: Promise<string> | undefined;
 
-/** Puts a warehouse into a folder that has none: empty and up to date, migrated once in a worker of the tests. */
+/**
+ * Puts a warehouse into a folder that has none: empty and up to date, migrated once in a worker of the tests, with the views
+ * and the rest of what is made once.
+ */
 export async function putWarehouse(dir: string): Promise<void> {
   if (existsSync(join(dir, 'worker.duckdb'))) return;
   template ??= migrate();
@@ -15,6 +18,10 @@ export async function putWarehouse(dir: string): Promise<void> {
 
 async function migrate(): Promise<string> {
   const dir = mkdtempSync(join(inject('runFolder'), 'template-'));
-  await (await openWarehouse({ dataDir: dir, memoryLimit: '256MB', threads: 2 })).close();
+  const warehouse = await openWarehouse({ dataDir: dir, memoryLimit: '256MB', threads: 1 });
+  await warehouse.readKnown();
+  await warehouse.publish();
+  await warehouse.run("DELETE FROM appended.made WHERE what = 'publication'");
+  await warehouse.close();
   return dir;
 }

@@ -1,122 +1,131 @@
-import { expect, test } from 'vitest';
-import { batchOf, type Coverage, type Document, type MemberSet } from '../../../src/load/batch.js';
-import type { Warehouse } from '../../../src/load/warehouse.js';
+import { beforeAll, expect, test } from 'vitest';
+import { batchOf, type Coverage, type Document } from '../../../src/load/batch.js';
 import { loadBatch } from '../../support/load-batch.js';
-import { at, doc, members, oneWarehouse, runId } from '../../support/open-warehouse.js';
+import { at, doc, members, open, runId } from '../../support/open-warehouse.js';
 
-let warehouse: Warehouse;
-oneWarehouse((made) => {
-  warehouse = made;
-});
+const second = 2 * 86_400 + 1;
 
-const twoDays = 2 * 86_400;
-
-function answered(
-  endpoint: string,
-  entityId: string,
-  second: number,
-  more: Partial<Coverage> = {},
-): Coverage {
-  const good = { fingerprint: 'f', status: 200, error: null, reason: null };
-  return { endpoint, entityId, fetchedAt: at(second), answerNo: second, ...good, ...more };
+/** The answer of a check of one entity that was fetched two days ago. */
+interface Check {
+  readonly endpoint: string;
+  readonly entityId: string;
+  readonly state?: Partial<Coverage>;
+  readonly stored: readonly Document[];
+  readonly answer: readonly Document[];
+  /** The fields that the check finds; null where it observes nothing. */
+  readonly finds: readonly string[] | null;
 }
 
-/** What a check of a child finds after it was fetched two days ago. */
-async function checked(
-  coverage: Coverage,
-  before: readonly Document[],
-  after: readonly Document[],
-  sets: readonly MemberSet[] = [],
-) {
-  const { endpoint, entityId } = coverage;
+/** A check of a company, whose stored document and answer have these fields. */
+const company = (
+  entityId: string,
+  stored: object,
+  answer: object,
+  finds: readonly string[] | null,
+  state: Partial<Coverage> = {},
+): Check => ({
+  endpoint: 'company',
+  entityId,
+  stored: [doc('company', entityId, 1, stored)],
+  answer: [doc('company', entityId, second, answer)],
+  finds,
+  state,
+});
+
+const fields = { name: 'a', messageCount: 1, weeklyActivity: [1], logoUrl: 'https://x.y/z.png?sig=1' };
+const changed = {
+  name: 'b',
+  messageCount: 2,
+  weeklyActivity: [2],
+  logoUrl: 'https://x.y/z.png?sig=2',
+  primaryDomain: 'x.y',
+};
+const names = ['with "quotes"', '$.name', '/name', 'a.b', '*'];
+const named = (value: number | null) => Object.fromEntries(names.map((name) => [name, value]));
+
+const own = company('own', fields, changed, ['name', 'primaryDomain']);
+const checks: Readonly<Record<string, Check>> = {
+  'which fields differ, and not those that change by themselves or came with another answer': {
+    ...own,
+    stored: [...own.stored, doc('companies', 'own', 2, { messageCount: 2 })],
+  },
+  'fields of any name, which is no part of a path': company(
+    'names',
+    { ...named(1), empty: null },
+    { ...named(2), name: 'new' },
+    [...names, 'name'].sort(),
+  ),
+  'an address that points elsewhere, and a text with another address in it': company(
+    'address',
+    { logoUrl: 'https://x.y/1?sig=1', name: 'see https://x.y/?a=1' },
+    { logoUrl: 'https://x.y/2?sig=1', name: 'see https://x.y/?a=2' },
+    ['logoUrl', 'name'],
+  ),
+  'an edited message of its conversations, one that was added, and one that is gone': {
+    endpoint: 'topic_groups',
+    entityId: 't',
+    stored: [
+      doc('topic_groups', 'g', 1, { group: {} }, 't'),
+      doc('topic_groups', 'gone', 1, { group: {} }, 't'),
+      doc('messages', 'm', 1, { content: 'a' }, 'g'),
+      doc('topic_groups', 'g', 1, { group: {} }, 'another'),
+    ],
+    answer: [
+      doc('topic_groups', 'g', second, { group: {} }, 't'),
+      doc('topic_groups', 'new', second, { group: {} }, 't'),
+      doc('messages', 'm', second, { content: 'b' }, 'g'),
+    ],
+    finds: ['added', 'messages.content', 'removed'],
+  },
+  'nothing in an answer that failed': company('failed', { name: 'a' }, { name: 'b' }, null, {
+    status: 500,
+    error: 'HTTP 500',
+  }),
+  'nothing in an answer that is gone': company('gone', { name: 'a' }, { name: 'b' }, null, {
+    status: 404,
+    error: 'HTTP 404',
+    reason: 'NOT_FOUND',
+  }),
+  'nothing in an answer that is in doubt': company('doubt', { name: 'a' }, { name: 'b' }, null, {
+    reason: 'again: unconfirmed',
+  }),
+  'nothing in an answer that is older than what is stored': {
+    endpoint: 'topic',
+    entityId: 'older',
+    stored: [doc('topic', 'older', 1, { title: 'b', updatedAt: '2025-12-31T12:00:00Z' })],
+    answer: [doc('topic', 'older', second, { title: 'a', updatedAt: '2025-12-31T11:00:00Z' })],
+    finds: null,
+  },
+};
+
+const stratum = 'under 7 days, quiet';
+let found: Record<string, unknown>[];
+beforeAll(async () => {
+  const warehouse = await open();
+  const all = Object.values(checks);
+  const covered = ({ endpoint, entityId }: Check, of: number): Coverage => {
+    const good = { fingerprint: 'f', status: 200, error: null, reason: null };
+    return { endpoint, entityId, fetchedAt: at(of), answerNo: of, ...good };
+  };
+  const before = all.map((check) => covered(check, 1));
   await loadBatch(
     warehouse,
-    batchOf(runId, { documents: before, coverage: [answered(endpoint, entityId, 1)] }),
+    batchOf(runId, { documents: all.flatMap(({ stored }) => stored), coverage: before }),
   );
-  const check = { ...coverage, stratum: 'under 7 days, quiet' };
-  await loadBatch(warehouse, batchOf(runId, { documents: after, sets, coverage: [check] }));
-  return warehouse.all('SELECT resource, entity_id, stratum, age_days, differs, fields FROM ops.audits');
-}
-
-const of = (resource: string, entity_id: string, fields: readonly string[]) => [
-  { resource, entity_id, stratum: 'under 7 days, quiet', age_days: 2, differs: fields.length > 0, fields },
-];
-const second = twoDays + 1;
-
-test('a check says which fields differ, and not those that change by themselves or came with another answer', async () => {
-  const stored = { name: 'a', messageCount: 1, weeklyActivity: [1], logoUrl: 'https://x.y/z.png?sig=1' };
-  const found = await checked(
-    answered('company', 'c', second),
-    [doc('company', 'c', 1, stored), doc('companies', 'c', 2, { messageCount: 2 })],
-    [
-      doc('company', 'c', second, {
-        ...stored,
-        name: 'b',
-        messageCount: 2,
-        weeklyActivity: [2],
-        logoUrl: 'https://x.y/z.png?sig=2',
-        primaryDomain: 'x.y',
-      }),
-    ],
+  const coverage = all.map((check) => ({ ...covered(check, second), ...check.state, stratum }));
+  const sets = [members('topic_groups', 't', second, ['g', 'new'])];
+  await loadBatch(
+    warehouse,
+    batchOf(runId, { documents: all.flatMap(({ answer }) => answer), sets, coverage }),
   );
-  expect(found).toEqual(of('company', 'c', ['name', 'primaryDomain']));
+  found = await warehouse.all(
+    'SELECT resource, entity_id, stratum, age_days, differs, fields FROM ops.audits',
+  );
+  await warehouse.close();
 });
 
-test('fields have any name, which is no part of a path', async () => {
-  const names = ['with "quotes"', '$.name', '/name', 'a.b', '*'];
-  const named = (value: number | null) => Object.fromEntries(names.map((name) => [name, value]));
-  const found = await checked(
-    answered('company', 'c', second),
-    [doc('company', 'c', 1, { ...named(1), empty: null })],
-    [doc('company', 'c', second, { ...named(2), name: 'new' })],
-  );
-  expect(found).toEqual(of('company', 'c', [...names, 'name'].sort()));
-});
-
-test('an address that points elsewhere is a difference, and so is a text with another address in it', async () => {
-  const found = await checked(
-    answered('company', 'c', second),
-    [doc('company', 'c', 1, { logoUrl: 'https://x.y/1?sig=1', name: 'see https://x.y/?a=1' })],
-    [doc('company', 'c', second, { logoUrl: 'https://x.y/2?sig=1', name: 'see https://x.y/?a=2' })],
-  );
-  expect(found).toEqual(of('company', 'c', ['logoUrl', 'name']));
-});
-
-test('an edited message of its conversations, one that was added, and one that is gone', async () => {
-  const before = [
-    doc('topic_groups', 'g', 1, { group: {} }, 't'),
-    doc('topic_groups', 'gone', 1, { group: {} }, 't'),
-    doc('messages', 'm', 1, { content: 'a' }, 'g'),
-    doc('topic_groups', 'g', 1, { group: {} }, 'another'),
-  ];
-  const after = [
-    doc('topic_groups', 'g', second, { group: {} }, 't'),
-    doc('topic_groups', 'new', second, { group: {} }, 't'),
-    doc('messages', 'm', second, { content: 'b' }, 'g'),
-  ];
-  const all = [members('topic_groups', 't', second, ['g', 'new'])];
-  const found = await checked(answered('topic_groups', 't', second), before, after, all);
-  expect(found).toEqual(of('topic_groups', 't', ['added', 'messages.content', 'removed']));
-});
-
-test.each([
-  ['failed', { status: 500, error: 'HTTP 500' }],
-  ['is gone', { status: 404, error: 'HTTP 404', reason: 'NOT_FOUND' }],
-  ['is in doubt', { reason: 'again: unconfirmed' }],
-])('an answer that %s is no observation', async (_, state) => {
-  const found = await checked(
-    answered('company', 'c', second, state),
-    [doc('company', 'c', 1, { name: 'a' })],
-    [doc('company', 'c', second, { name: 'b' })],
-  );
-  expect(found).toEqual([]);
-});
-
-test('an answer that is older than what is stored is no observation', async () => {
-  const found = await checked(
-    answered('topic', 't', second),
-    [doc('topic', 't', 1, { title: 'b', updatedAt: '2025-12-31T12:00:00Z' })],
-    [doc('topic', 't', second, { title: 'a', updatedAt: '2025-12-31T11:00:00Z' })],
-  );
-  expect(found).toEqual([]);
+test.each(Object.entries(checks))('a check finds %s', (_, { endpoint: resource, entityId, finds }) => {
+  const of = { resource, entity_id: entityId, stratum, age_days: 2 };
+  const expected = finds === null ? [] : [{ ...of, differs: finds.length > 0, fields: finds }];
+  expect(found.filter(({ entity_id }) => entity_id === entityId)).toEqual(expected);
 });

@@ -9,48 +9,34 @@ oneWarehouse((one) => {
   warehouse = one;
 });
 
-/** What is stored after documents that came one after the other, a second apart. */
-async function stored(
-  ...documents: readonly (readonly [kind: string, priority: string, updatedAt: string])[]
-) {
-  const priority = async () => {
-    const [row] = await warehouse.all<{ priority: string }>("SELECT priority FROM topics WHERE id = 't'");
-    return row?.priority;
-  };
-  for (const [at, [kind, priority, updatedAt]] of documents.entries())
-    await loadBatch(
-      warehouse,
-      batchOf(runId, { documents: [doc(kind, 't', at + 1, { priority, updatedAt })] }),
-    );
-  const merged = await priority();
-  await warehouse.rebuild();
-  expect(await priority()).toBe(merged);
-  return merged;
-}
-
 const [before, earlier] = ['2025-12-31T12:00:00Z', '2025-12-31T11:00:00Z'];
+const [inMinutes, inDecades] = ['2026-01-01T00:02:00Z', '2096-01-01T00:00:00Z'];
 
-test.each([
-  ['topic', 'topic'],
-  ['topics', 'topic'],
-  ['topic', 'topics'],
-])(
-  'of a document of %s and one of %s, the one with the later updatedAt counts: a server may lag behind',
-  async (one, other) => {
-    expect(await stored([one, 'high', before], [other, 'low', earlier])).toBe('high');
-  },
-);
+/** Two documents of a topic, of which the second comes later, with their kind and `updatedAt`; and which of them counts. */
+const cases = [
+  // A server may lag behind.
+  { first: ['topic', before], second: ['topic', earlier], counts: 'first' },
+  { first: ['topics', before], second: ['topic', earlier], counts: 'first' },
+  { first: ['topic', before], second: ['topics', earlier], counts: 'first' },
+  // What is ahead of its own answer says nothing.
+  { first: ['topic', inMinutes], second: ['topic', before], counts: 'second' },
+  { first: ['topics', inMinutes], second: ['topic', before], counts: 'second' },
+  { first: ['topic', inMinutes], second: ['topics', before], counts: 'second' },
+  { first: ['topics', inDecades], second: ['topics', before], counts: 'second' },
+  { first: ['topics', inDecades], second: ['topic', before], counts: 'second' },
+  { first: ['topic', inDecades], second: ['topics', before], counts: 'second' },
+] as const;
 
-test.each([
-  ['topic', 'topic', 'two minutes', '2026-01-01T00:02:00Z'],
-  ['topics', 'topic', 'two minutes', '2026-01-01T00:02:00Z'],
-  ['topic', 'topics', 'two minutes', '2026-01-01T00:02:00Z'],
-  ['topics', 'topics', 'seventy years', '2096-01-01T00:00:00Z'],
-  ['topics', 'topic', 'seventy years', '2096-01-01T00:00:00Z'],
-  ['topic', 'topics', 'seventy years', '2096-01-01T00:00:00Z'],
-])(
-  'after a document of %s, one of %s counts that came later, where the first is %s ahead of its own answer',
-  async (one, other, _, ahead) => {
-    expect(await stored([one, 'high', ahead], [other, 'low', before])).toBe('low');
-  },
-);
+test('of two documents the one with the later updatedAt counts, or the one that came later where the first is ahead of its own answer', async () => {
+  const expected = cases.map(({ counts }, id) => ({ id: String(id), title: counts }));
+  const stored = () => warehouse.all('SELECT id, title FROM topics ORDER BY id');
+  for (const [second, which] of (['first', 'second'] as const).entries()) {
+    const documents = cases.map(({ [which]: [kind, updatedAt] }, id) =>
+      doc(kind, String(id), second + 1, { title: which, updatedAt }),
+    );
+    await loadBatch(warehouse, batchOf(runId, { documents }));
+  }
+  expect(await stored()).toEqual(expected);
+  await warehouse.rebuild();
+  expect(await stored()).toEqual(expected);
+});

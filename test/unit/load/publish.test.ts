@@ -242,7 +242,7 @@ test('the keys of rows that went are masked like the columns of the rows that ar
     doc('topic_merges', 't1', 0, { mergedInto: { id: 'm', targetTopic: { id: 't2' } } }),
   ];
   await loadBatch(warehouse, batchOf(runId, { documents }));
-  await warehouse.publish();
+  await warehouse.refreshDerived();
   const none = members('topic_people', 't1', 1, []);
   const unmerged = doc('topic_merges', 't1', 1, {});
   await loadBatch(warehouse, batchOf(runId, { documents: [unmerged], sets: [none] }));

@@ -106,10 +106,15 @@ function personalColumns(relations: readonly string[], ofCompanies: boolean): st
 async function columnsWithMarks(): Promise<string[]> {
   const tables = await warehouse.all<{ name: string; columns: string[] }>(
     `SELECT schema_name || '.' || table_name AS name, list(column_name) AS columns FROM duckdb_columns()
-      WHERE database_name = current_database() AND NOT internal AND schema_name IN ('main', 'raw', 'ops') GROUP BY name`,
+      WHERE table_oid IN (SELECT table_oid FROM duckdb_tables() WHERE database_name = current_database() AND NOT temporary)
+        AND schema_name IN ('main', 'raw', 'ops') GROUP BY name`,
   );
+  const rows = tables.map(
+    ({ name }) => `SELECT '${name}' AS name FROM ${name} AS t WHERE t::VARCHAR ILIKE '%Quetzal%'`,
+  );
+  const marked = await warehouse.all<{ name: string }>(rows.join(' UNION '));
   const found: string[] = [];
-  for (const { name, columns } of tables) {
+  for (const { name, columns } of tables.filter((table) => marked.some(({ name }) => name === table.name))) {
     const has = columns.map((column) => `bool_or("${column}"::VARCHAR ILIKE '%Quetzal%') AS "${column}"`);
     const [row = {}] = await warehouse.all(`SELECT ${has.join(', ')} FROM ${name}`);
     for (const column of columns) if (row[column]) found.push(`${name.replace('main.', '')}.${column}`);

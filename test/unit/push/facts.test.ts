@@ -46,3 +46,16 @@ it.each([
   const [one] = (await replacedValues(store, [change]))(change);
   expect(one && `${one.value} by ${one.name}`).toBe(found);
 });
+
+it('our own record is the one of the time that the answer to the write said, not a later one with the same value', async () => {
+  const written = { ...change, remoteAfter: { name: 'Ours', updated_at: '2026-11-20T10:00:02.000Z' } };
+  const latestFirst = [
+    record(4, 'Ours', 'Another', 'Cora'),
+    record(3, 'Another', 'Ours', 'Cora'),
+    record(2, 'Ours', 'Theirs'),
+    record(1, 'Theirs', 'Read', 'Cora'),
+  ];
+  const store = { all: async () => latestFirst } as unknown as Store;
+  const [one] = (await replacedValues(store, [written]))(written);
+  expect(one?.value).toBe('Theirs');
+});

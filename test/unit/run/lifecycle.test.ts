@@ -228,20 +228,6 @@ describe('runLifecycle', () => {
     expect(trial.rows).toMatchObject([{ outcome: 'failed', exitCode: 1 }]);
   });
 
-  it('after a signal there is no time to compact the file', async () => {
-    const trial = new Trial();
-    const stop = new AbortController();
-    await trial.start(
-      () => ({
-        async work() {
-          stop.abort(new StoppedError('SIGTERM'));
-        },
-      }),
-      { stop: stop.signal },
-    );
-    expect(trial.calls.at(-1)).toBe('publish');
-  });
-
   it.each([
     [18_000, true],
     [20_000, false],

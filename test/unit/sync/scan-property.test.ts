@@ -152,6 +152,7 @@ function contextOf(
     scanAttempts,
     resources,
     known,
+    runId: 'r',
     api: {
       call,
       concurrency: 1,

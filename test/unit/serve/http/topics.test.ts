@@ -1,15 +1,9 @@
-import { afterEach, beforeAll, expect, it } from 'vitest';
-import type { AccessSettings } from '../../../../src/serve/http/login.js';
+import { afterEach, expect, it } from 'vitest';
 import { type RunningServer, startServer } from '../../../../src/serve/http/server.js';
 import type { PageEdit, Topics } from '../../../../src/serve/http/topics.js';
 import type { TopicFilter, TopicLine } from '../../../../src/serve/page/topics.js';
 import { people, textOf, Visitor } from '../../../support/visiting.js';
 import { serving } from '../serving.js';
-
-let users: AccessSettings['users'];
-beforeAll(async () => {
-  users = await people();
-});
 
 let server: RunningServer | undefined;
 afterEach(async () => {
@@ -81,7 +75,7 @@ function noted() {
 }
 
 async function served(topics: Topics, access: readonly string[] = ['anna', 'rita']): Promise<string> {
-  const some = users.filter(({ name }) => access.includes(name));
+  const some = people.filter(({ name }) => access.includes(name));
   const needed = some.length > 0 ? { users: some, proxies: [], userHeader: null } : undefined;
   server = await startServer({ ...serving({ topics, access: needed }), port: 0 });
   return server.url;

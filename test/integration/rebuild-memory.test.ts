@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { open } from '../../support/open-warehouse.js';
+import { open } from '../support/open-warehouse.js';
 
 test('documents that do not fit into the memory at once are projected in pieces, with the same rows', async () => {
   // What the worker has with 1 GiB.
