@@ -63,7 +63,7 @@ export function problemsOf(error: unknown): string[] {
   return error instanceof UsageError ? error.problems.map(problemText) : [];
 }
 
-/** What went wrong and what to do next, one sentence after the other. */
+/** The problem and the next step, in sentences. */
 export function sentencesOf(error: unknown): string {
   const hint = error instanceof SignalhouseError && error.hint !== undefined ? [error.hint] : [];
   return [messageOf(error), ...problemsOf(error), ...hint]

@@ -16,7 +16,7 @@ import { jsonOf } from './json.js';
 /** How many lines are made and written at once. */
 const linesAtOnce = 1_000;
 
-/** Ends a line that a kill cut off, so that it is told from one that was damaged later. */
+/** Ends a line that a kill cut off, to distinguish it from one that was damaged later. */
 const cutOff = ' (cut off)';
 
 /**

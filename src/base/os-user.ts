@@ -21,5 +21,5 @@ export function osPerson(): string | null {
   return name === undefined || name === '' || name === 'root' ? null : name;
 }
 
-/** Who asks on a command line without a name, in a script or as root: one requester, whose later word replaces the earlier. */
+/** The requester of a command line without a name, in a script or as root: one requester, whose later word replaces the earlier. */
 export const commandLine = 'command line';

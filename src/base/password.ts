@@ -14,7 +14,7 @@ interface Cost {
 /** One of the settings that OWASP recommends. It takes 32 MB and about 0.2 s. */
 const cost: Cost = { ln: 15, r: 8, p: 3 };
 
-/** What is wrong with a new password, or undefined. */
+/** The problem of a new password, or undefined. */
 export function passwordProblem(password: string): string | undefined {
   // A password manager prints notes below it, which cannot be typed into the form.
   if (/[\r\n]/.test(password)) return 'must be one line';

@@ -316,7 +316,7 @@ const job = z.strictObject({
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
 
 const hours = z.number().min(0);
-/** What `serve.freshness` is by default, also for the lists that it leaves out. */
+/** The default of `serve.freshness`, also for the lists that it leaves out. */
 export const freshnessHours = 26;
 const freshness = z.union(
   [hours, z.partialRecord(z.enum(['default', 'stale', ...resources.lists.map(({ name }) => name)]), hours)],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id, object } from './fields.js';
 
-/** What one entry of the resource table says (resources.ts), and the building blocks of its endpoints. */
+/** One entry of the resource table (resources.ts), and the building blocks of its endpoints. */
 
 /** A GET of the API. */
 export interface ReadEndpoint {
@@ -89,7 +89,7 @@ interface Merges {
   readonly alike: readonly ItemPath[];
 }
 
-/** What is fetched for each item of a list, with a request of its own, when it is due. */
+/** A resource that is fetched for each item of a list, with a request of its own, when it is due. */
 export interface ChildEntry extends Entry {
   /** The list whose items are asked about. */
   readonly parent: string;
@@ -157,7 +157,7 @@ export interface ChildEntry extends Entry {
   readonly skippedWhenListHas?: readonly string[];
   /** Answers 404 for a topic archived in the v1 to v2 migration, so it is not fetched once the detail has answered that. */
   readonly goneInMigration?: true;
-  /** Whether its documents are removed when the parent is gone. What they say about the parent itself is kept. */
+  /** Whether its documents are removed when the parent is gone. Their part about the parent itself is kept. */
   readonly removedWithParent: boolean;
   /** The list that its members are items of: the document of a member is removed when that item is gone. */
   readonly membersOf?: string;

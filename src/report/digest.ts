@@ -11,7 +11,7 @@ interface Line {
   readonly url: string | null;
 }
 
-/** What there is to know in a minute: each part has its number, its first rows as sentences, and what they are. */
+/** The news in a minute: each part has its number, a heading, and its first rows as sentences. */
 interface Part {
   readonly heading: string;
   readonly found: number;

@@ -52,7 +52,7 @@ export async function writeWorkbook(
     ...sheets.map((table, at) => ({ name: table.sheet.name, table, xml: () => table.xml(at === 0) })),
   ];
   const paths = parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const);
-  // What names the ranges and the looks comes after the sheets that they are about.
+  // The names of ranges and styles come after their sheets.
   await writeZip(file, [
     ['[Content_Types].xml', () => [contentTypes(parts)]],
     ['_rels/.rels', () => [relations([['officeDocument', 'xl/workbook.xml']])]],
@@ -367,7 +367,7 @@ class Worksheet {
     return written;
   }
 
-  /** What follows the cells, in the order that the format requires: Excel calls a file with another order corrupt. */
+  /** The parts after the cells, in the order that the format requires: Excel calls a file with another order corrupt. */
   #bottom(): string {
     const rules = this.#validations();
     return [
@@ -415,7 +415,7 @@ class Worksheet {
   }
 }
 
-/** What a column's cells have in common. */
+/** The common properties of a column's cells. */
 class ColumnWriter {
   readonly letters: string;
   readonly width: number;
@@ -539,9 +539,9 @@ function tooLarge(name: string, what: 'rows' | 'columns', limit: number): UsageE
 
 /** A note (Excel: comment) that a spreadsheet program shows beside a cell. */
 interface Note {
-  /** From 0. */
+  /** Counted from 0. */
   readonly column: number;
-  /** From 1. */
+  /** Counted from 1. */
   readonly row: number;
   readonly text: string;
 }

@@ -16,7 +16,7 @@ import {
 } from './state.js';
 
 export interface NotifierOptions {
-  /** What the log calls the channel: `webhook`, `e-mail`. */
+  /** The name of the channel in the log: `webhook`, `e-mail`. */
   readonly name: string;
   /** webhook(), or another way to deliver. */
   readonly deliver: Deliver;

@@ -66,7 +66,7 @@ export interface SchedulerOptions {
   readonly onEnd?: ((record: RunRecord) => void) | undefined;
 }
 
-/** What a job does, for people who did not expect it now. */
+/** The work of a job, for people who did not expect it now. */
 const doing: Readonly<Record<Job['run'], string>> = {
   sync: 'reads what has changed',
   push: 'sends the changes that wait in the queue',
@@ -133,7 +133,7 @@ export class Scheduler {
     void this.#watch();
   }
 
-  /** Who starts a service at noon must not have to find out from the results what the first run does, and why it runs now. */
+  /** A person who starts a service at noon should read what the first run does, and why it runs now. */
   #announce(job: Job, missed: number | null): void {
     const why = missed === null ? 'it never ran before' : `its run of ${moment(missed)} was missed`;
     this.options.log.info(
@@ -363,7 +363,7 @@ export class Scheduler {
     return { retryAt: due !== null && at >= due ? null : iso(at), unavailable: { since, runs: runs + 1 } };
   }
 
-  /** A run that was told to stop has not done its work. With `serve --once`, nothing tries again what the API did not answer. */
+  /** A run that was told to stop has not done its work. With `serve --once`, a run that the API did not answer is not tried again. */
   #outcomeOf({ outcome, endedByOutage }: JobResult, trigger: Trigger): Outcome {
     const wasStopped = outcome === 'stopped' ? this.#stop.signal.aborted : this.#kill.signal.aborted;
     if (wasStopped && outcome !== 'done' && outcome !== 'incomplete') return 'interrupted';

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.js';
 import { StoppedError } from '../../base/errors.js';
 
-/** One run that is at work. */
+/** The place of one run. */
 export interface Turn {
   /** Aborted when the turn is over: others wait, and it has had its time. */
   readonly over: AbortSignal;
@@ -16,7 +16,7 @@ export interface Turn {
 const turnMs = 3_600_000;
 
 /**
- * The places for runs that the organizations of one process share, first come, first served. A long first pull makes room
+ * The places for runs that the organizations of one process share, first come, first served. A long first pull gives its place away
  * when its turn is over, and waits behind the others to go on, so that no organization waits for its end.
  */
 export class FairSemaphore {
