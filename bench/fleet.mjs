@@ -10,7 +10,9 @@ const small = { topics: 30, people: 60, companies: 8, messages: 600 };
 
 /** @param {{ sizes: number[] }} options */
 export async function benchFleet({ sizes: [messages = 100_000] }) {
-  const town = await startSandbox(small);
+  // Each organization has a key of its own: two that would use one are refused.
+  const towns = [];
+  for (let no = 1; no <= 27; no += 1) towns.push(await startSandbox(small, { apiKey: `svc_town_${no}` }));
   const city = await startSandbox({ topics: 600, people: 2_000, companies: 200, messages });
   const data = makeDataDir();
   const key = (/** @type {string} */ name, /** @type {string} */ text) => {
@@ -22,18 +24,17 @@ export async function benchFleet({ sizes: [messages = 100_000] }) {
     name,
     api: { baseUrl: env.SIGNALHOUSE_BASE_URL, keyFile: key(name, String(env.SIGNALHOUSE_API_KEY)) },
   });
-  const towns = Array.from({ length: 27 }, (_, at) => of(town, `town-${at + 1}`));
   const settings = {
     dataDir: join(data.dir, 'data'),
     rateLimit: { requests: 1_000_000, windowMs: 1_000 },
     organizations: [
       of(city, 'city'),
-      { ...of(town, 'refused'), api: { ...of(town, 'refused').api, keyFile: key('refused', 'svc_nobody') } },
+      { ...of(city, 'refused'), api: { ...of(city, 'refused').api, keyFile: key('refused', 'svc_nobody') } },
       {
         name: 'down',
         api: { baseUrl: 'http://127.0.0.1:9/v1', keyFile: key('down', 'svc_any'), outageMinutes: 0.1 },
       },
-      ...towns,
+      ...towns.map((one, at) => of(one, `town-${at + 1}`)),
     ],
   };
   const file = join(data.dir, 'settings.yaml');
@@ -42,7 +43,7 @@ export async function benchFleet({ sizes: [messages = 100_000] }) {
   try {
     for (let night = 1; night <= nights; night += 1) {
       if (night > 1)
-        for (const sandbox of [town, city]) await sandbox.post('/__sandbox/advance', { days: 1 });
+        for (const sandbox of [...towns, city]) await sandbox.post('/__sandbox/advance', { days: 1 });
       const { report, seconds, cpuSeconds, peakRssMB, code } = await worker(
         ['sync', '--all', '--config', file],
         { SIGNALHOUSE_LOG_LEVEL: 'silent', SIGNALHOUSE_DATA_DIR: join(data.dir, 'data') },
@@ -62,7 +63,7 @@ export async function benchFleet({ sizes: [messages = 100_000] }) {
     }
     return rows;
   } finally {
-    await Promise.all([town.stop(), city.stop()]);
+    await Promise.all([...towns, city].map((sandbox) => sandbox.stop()));
     data.remove();
   }
 }

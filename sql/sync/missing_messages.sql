@@ -1,5 +1,6 @@
 -- The stored messages of conversations that an answer shows without them; `isGone`: no listed topic, which would count it, has the
--- conversation, and the person who wrote it has no more messages, by their own counter, than are stored without those.
+-- conversation, and the person who wrote it has no more messages, by their own counter, than are stored without those. Of what is
+-- marked as deleted, no counter tells whether it is still there.
 --
 --   $groups           the conversations
 --   $shown, $places   the messages that the answer shows and the conversation of each, as lists of the same length
@@ -28,7 +29,7 @@ uncounted AS (
   SELECT missing.*, writers.person_id
   FROM missing
   JOIN writers USING (author_id)
-  WHERE missing.parent_id NOT IN (FROM listed)
+  WHERE missing.is_counted AND missing.parent_id NOT IN (FROM listed)
 ),
 stored AS (
   SELECT writers.person_id, count(*) AS messages
@@ -40,7 +41,7 @@ stored AS (
 gone AS (
   SELECT uncounted.id, uncounted.parent_id
   FROM uncounted
-  JOIN (SELECT person_id, count(*) FILTER (is_counted) AS messages FROM uncounted GROUP BY person_id) AS lost USING (person_id)
+  JOIN (SELECT person_id, count(*) AS messages FROM uncounted GROUP BY person_id) AS lost USING (person_id)
   LEFT JOIN stored USING (person_id)
   JOIN main.people ON people.id = uncounted.person_id
   WHERE people.message_count <= coalesce(stored.messages, 0) - lost.messages

@@ -2,6 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { ExitCode, UsageError } from '../base/errors.js';
 import type { Context } from '../commands/command.js';
+import { viewText } from '../view/text.js';
+import type { View } from '../view/view.js';
 
 let anything = false;
 
@@ -47,6 +49,13 @@ export function tableWidth(): number | undefined {
   if (process.stdout.isTTY) return process.stdout.columns || 80;
   const asked = Number(process.env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : undefined;
+}
+
+/** A view for stdout: with colours only where that is a terminal which takes them. */
+export function terminalText(view: View, width?: number): string {
+  const { NO_COLOR: noColour = '', TERM: terminal } = process.env;
+  const isColoured = process.stdout.isTTY === true && noColour === '' && terminal !== 'dumb';
+  return viewText(view, Date.now(), width, isColoured);
 }
 
 /**

@@ -3,10 +3,10 @@ import { pool } from '../base/pool.js';
 import type { Command, Context } from '../commands/command.js';
 import { eachOrganization } from '../commands/setup.js';
 import { loadConfig } from '../config/load.js';
-import { sections, viewText } from '../view/text.js';
+import { sections } from '../view/text.js';
 import type { View } from '../view/view.js';
 import { errorText, type ReportedError, reported } from './failure.js';
-import { answer } from './output.js';
+import { answer, terminalText } from './output.js';
 import { listen } from './signals.js';
 
 /** Runs a command and prints its result: of one organization, or with `--all` of each. */
@@ -31,7 +31,7 @@ export async function perform(
 
 /** A view, or text, for the terminal. */
 function shownText(shown: View | string): string {
-  return typeof shown === 'string' ? shown : viewText(shown, Date.now());
+  return typeof shown === 'string' ? shown : terminalText(shown);
 }
 
 /** The exit code that a report has, as most do; 0 for the others. */

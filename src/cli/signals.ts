@@ -5,13 +5,10 @@ import type { RunSignals } from '../base/stop.js';
 const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /** Calls `listener` when a signal asks this process to end, until the returned function is called. */
-export function listen(
-  listener: (name: NodeJS.Signals) => void,
-  signals: readonly NodeJS.Signals[] = names,
-): () => void {
-  for (const name of signals) process.on(name, listener);
+export function listen(listener: (name: NodeJS.Signals) => void): () => void {
+  for (const name of names) process.on(name, listener);
   return () => {
-    for (const name of signals) process.off(name, listener);
+    for (const name of names) process.off(name, listener);
   };
 }
 
@@ -24,8 +21,6 @@ export async function interruptible<T>(
   { log }: { readonly log: Log },
   shutdownSeconds: number,
   work: (signals: RunSignals) => Promise<T>,
-  /** Those that end it; without a terminal, a service takes SIGHUP for something else. */
-  ending?: readonly NodeJS.Signals[],
 ): Promise<T> {
   const stop = new AbortController();
   const kill = new AbortController();
@@ -44,7 +39,7 @@ export async function interruptible<T>(
     const late = () => giveUp(`not finished after ${shutdownSeconds} s`);
     timer = setTimeout(late, shutdownSeconds * 1000).unref();
   };
-  const release = listen(onSignal, ending);
+  const release = listen(onSignal);
   try {
     return await work({ stop: stop.signal, kill: kill.signal });
   } finally {

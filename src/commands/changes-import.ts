@@ -3,7 +3,7 @@ import { systemClock } from '../base/clock.js';
 import { ExitCode, UsageError } from '../base/errors.js';
 import { commandLine, osPerson } from '../base/os-user.js';
 import { counted } from '../base/units.js';
-import { confirmed, print } from '../cli/output.js';
+import { confirmed, print, terminalText } from '../cli/output.js';
 import { type ImportOptions, prepareImport } from '../push/import/import.js';
 import { fromRecords, fromSheet, type ImportSource } from '../push/import/source.js';
 import { type Plan, type PlanParts, type PlanReport, reportOf } from '../push/plan.js';
@@ -13,7 +13,7 @@ import { prepareUndo } from '../push/undo.js';
 import { withFullSnapshot } from '../read/snapshot.js';
 import type { Intake } from '../serve/http/writes.js';
 import { headText, leftView, planView } from '../view/preview.js';
-import { paragraphs, viewText } from '../view/text.js';
+import { paragraphs } from '../view/text.js';
 import type { View } from '../view/view.js';
 import { changeQueue, type QueueOptions } from './changes.js';
 import { type Context, command, text, toggle, wait } from './command.js';
@@ -118,7 +118,7 @@ interface Shown {
 function askAbout(context: Context, { yes, full }: Shown): ConfirmPlan | undefined {
   if (yes) return undefined;
   return (plan) => {
-    if (!context.json) print(viewText(planView(plan, full), Date.now()));
+    if (!context.json) print(terminalText(planView(plan, full)));
     const number = plan.changes.length;
     const question = `Queue ${number === 1 ? 'this change' : 'these changes'}?`;
     return confirmed(context, `queue ${counted(number, 'change')}`, question, howToQueue);
@@ -132,7 +132,7 @@ const howToQueue =
 function queuedView(report: PlanReport, { yes, full, dryRun }: Shown): View | string {
   const isShown = !yes && !dryRun && report.changes.length > 0;
   if (!isShown) return planView(report, full);
-  return paragraphs([headText(report), viewText(leftView(report), Date.now())]);
+  return paragraphs([headText(report), terminalText(leftView(report))]);
 }
 
 function queuedExitCode({ exitCode }: PlanReport): ExitCode {

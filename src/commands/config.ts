@@ -1,12 +1,6 @@
 import { ExitCode, problemText } from '../base/errors.js';
 import { tableWidth } from '../cli/output.js';
-import {
-  type EffectiveSetting,
-  effectiveSettings,
-  fileProblems,
-  loadConfig,
-  missingKeyFiles,
-} from '../config/load.js';
+import { type EffectiveSetting, effectiveSettings, fileProblems } from '../config/load.js';
 import { secretSources } from '../config/secrets.js';
 import { sections, table } from '../view/text.js';
 import { command, text } from './command.js';
@@ -23,7 +17,6 @@ export const print = command({
     const settings = effectiveSettings(sources).map(withoutPassword);
     const keyFile = settings.find(({ setting }) => setting === 'api.keyFile')?.value;
     const secrets = secretSources(sources, typeof keyFile === 'string' ? keyFile : undefined);
-    for (const warning of loadConfig(sources).warnings) process.stderr.write(`${warning}\n`);
     return { settings, secrets };
   },
   show({ settings, secrets }) {
@@ -38,21 +31,16 @@ export const print = command({
 export const check = command({
   usage: '<file>',
   examples: [
-    ['signalhouse config check worker.yaml', 'Needs no key'],
+    ['signalhouse config check worker.yaml', 'Each problem with its line'],
     ['signalhouse config check worker.yaml --json', 'The problems, as JSON'],
   ],
   input: { file: text.describe('A settings file') },
   async run({ file }, context) {
     const problems = fileProblems(file, { ...context.sources, ...(await fileChecks()) });
-    const notes = missingKeyFiles(file, context.sources).map(
-      (path) => `${path}, a key file, does not exist on this machine`,
-    );
-    return { file, problems, notes };
+    return { file, problems };
   },
-  show({ file, problems, notes }) {
-    const told = problems.length === 0 ? [`${file}: no problem`] : problems.map(problemText);
-    return [...told, ...notes].join('\n');
-  },
+  show: ({ file, problems }) =>
+    problems.length === 0 ? `${file}: no problem` : problems.map(problemText).join('\n'),
   exitCode: ({ problems }) => (problems.length === 0 ? ExitCode.done : ExitCode.usage),
 });
 

@@ -7,7 +7,7 @@ import type { Facts } from '../base/facts.js';
 import { isObject, type Json } from '../base/json.js';
 import { count } from '../base/units.js';
 import { answerTo, canAsk } from '../cli/output.js';
-import { explanationText } from '../cli/text/explanation.js';
+
 import { type Child, resources } from '../contract/resources.js';
 import { readKnown, storedCounters } from '../load/known.js';
 import type { Change } from '../push/change.js';
@@ -24,6 +24,7 @@ import { keyOf } from '../sync/task.js';
 import { childrenOf, type ExplainedChild, pathOf, why } from '../sync/why.js';
 import { printable } from '../view/text.js';
 import { command } from './command.js';
+import { explanationView } from './explanation.js';
 import { type Setup, setUp } from './setup.js';
 
 export const kinds = ['topic', 'company', 'person', 'conversation'] as const;
@@ -57,7 +58,7 @@ export const explain = command({
   async run({ kind, what }, context) {
     return explainOne(await setUp(context), kind, what, canAsk() && !context.json);
   },
-  show: explanationText,
+  show: explanationView,
 });
 
 /** The id that is meant. Where several match, it asks, if it can. */

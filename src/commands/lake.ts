@@ -18,7 +18,6 @@ import { limitsOf } from '../store/memory.js';
 import type { SyncReport } from '../sync/report.js';
 import { sections, table } from '../view/text.js';
 import { type Context, command, toggle } from './command.js';
-import { withMetricsFile } from './metrics-file.js';
 import { type LakeAccess, setUpLake } from './setup.js';
 import { withWarehouse } from './worker.js';
 
@@ -225,11 +224,7 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
   if (report.published === null)
     return { ...report, lake: { ...none, skipped: 'the sync published nothing' } };
   try {
-    const { done } = await withMetricsFile(access, 'lake', async () => ({
-      done: await publishLake(access, signals),
-      exitCode: ExitCode.done,
-    }));
-    return { ...report, lake: { ...none, report: done } };
+    return { ...report, lake: { ...none, report: await publishLake(access, signals) } };
   } catch (error) {
     if (!(error instanceof SignalhouseError)) throw error;
     access.log.warn(`the lake is not published: ${error.message}`);

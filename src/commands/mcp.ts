@@ -8,15 +8,16 @@ import type { Json } from '../base/json.js';
 import { oneAtATime } from '../base/one-at-a-time.js';
 import { count, counted } from '../base/units.js';
 import { untilSignal } from '../cli/signals.js';
-import { explanationText } from '../cli/text/explanation.js';
 import { recordRead } from '../privacy/audit.js';
 import { columnsOf, firstSentence, type Relation, relationCalled, relationsOf } from '../read/catalog.js';
 import type { Answer, Snapshot } from '../read/query.js';
 import { withSnapshot } from '../read/snapshot.js';
 import { readingLimitsOf } from '../store/memory.js';
 import { sqlFile } from '../store/sql.js';
+import { viewText } from '../view/text.js';
 import { printing } from './command.js';
 import { candidates, explainEntity, type Kind, kinds, whatText } from './explain.js';
+import { explanationView } from './explanation.js';
 import { type Setup, setUp } from './setup.js';
 
 export const mcp = printing({
@@ -208,7 +209,10 @@ async function explained(setup: Setup, snapshot: Snapshot, kind: Kind, what: str
   }
   const { found, others } = await candidates(snapshot, kind, what);
   const [only] = found;
-  if (only && found.length === 1) return explanationText(await explainEntity(setup, snapshot, kind, only.id));
+  if (only && found.length === 1) {
+    const explanation = await explainEntity(setup, snapshot, kind, only.id);
+    return viewText(explanationView(explanation), Date.parse(explanation.now));
+  }
   if (!only) {
     const other = others.map((one) => `There is a ${one.kind} with this id.`).join(' ');
     return `There is no ${kind} with the id, title or name ${JSON.stringify(what)}, or a part of it. ${other}`.trim();

@@ -8,7 +8,6 @@ import { type Followed, runAfterPublication } from '../run/after-publication.js'
 import type { SyncReport } from '../sync/report.js';
 import { pushView } from '../view/run.js';
 import { all, command, limits, text, wait } from './command.js';
-import { withMetricsFile } from './metrics-file.js';
 import { type Access, observed, setUpAccess } from './setup.js';
 import { type ObservedOptions, refuseWithoutWarehouse, type WorkerParts, withWorker } from './worker.js';
 
@@ -49,12 +48,10 @@ export async function pushChanges(
 ): Promise<Followed<PushReport>> {
   // Checked before a request is spent and before a run starts.
   if (options.result !== undefined) checkResultPath(options.result);
-  return withMetricsFile(access, 'push', async () => {
-    refuseWithoutWarehouse(access.config.dataDir);
-    return withFollowers(access, options, async (parts, display) =>
-      runPush({ ...parts, queue: await queueOf(parts) }, options, display),
-    );
-  });
+  refuseWithoutWarehouse(access.config.dataDir);
+  return withFollowers(access, options, async (parts, display) =>
+    runPush({ ...parts, queue: await queueOf(parts) }, options, display),
+  );
 }
 
 /**

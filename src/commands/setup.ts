@@ -112,7 +112,7 @@ export function setUpServe(
 
 /**
  * Loads the settings, and adds the log, which hides every secret that is read now or later, and the progress line. Both
- * share the terminal: a log line is written above the progress line. The first lines of the log are the warnings about the settings.
+ * share the terminal: a log line is written above the progress line.
  */
 async function withLog<L extends { readonly config: Config }>(
   { sources }: Context,
@@ -132,7 +132,6 @@ async function withLog<L extends { readonly config: Config }>(
     around: progress && ((write) => progress.around(write)),
   });
   const log = config.organization === null ? made : made.child({ organization: config.organization });
-  for (const warning of config.warnings) log.warn(warning);
   return { ...loaded, log, progress, programVersion: programVersion() };
 }
 

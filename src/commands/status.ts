@@ -9,7 +9,7 @@ import {
   freshnessState,
 } from '../base/facts.js';
 import { isOverBound } from '../base/freshness-estimate.js';
-import { tableWidth } from '../cli/output.js';
+import { tableWidth, terminalText } from '../cli/output.js';
 import { forEach } from '../cli/perform.js';
 import {
   type OrganizationLine,
@@ -27,7 +27,6 @@ import {
   scheduleMemory,
 } from '../serve/schedule/record.js';
 import { fileStore } from '../serve/store.js';
-import { viewText } from '../view/text.js';
 import { Times } from '../view/times.js';
 import type { View } from '../view/view.js';
 import { all, command } from './command.js';
@@ -54,7 +53,7 @@ export const status = command({
   },
   show: (found) =>
     Array.isArray(found)
-      ? viewText(organizationsView(found), Date.now(), tableWidth() ?? Number.POSITIVE_INFINITY)
+      ? terminalText(organizationsView(found), tableWidth() ?? Number.POSITIVE_INFINITY)
       : shownStatus(found, Date.now()),
   exitCode(found) {
     if (!Array.isArray(found)) return found.exitCode;

@@ -1,5 +1,6 @@
 import { ExitCode, SignalhouseError, StoppedError } from '../base/errors.js';
 import type { RunObserver } from '../base/observer.js';
+import { terminalText } from '../cli/output.js';
 import { storedCounts } from '../push/context.js';
 import { Inbox, type InboxFile } from '../push/inbox.js';
 import { Queue } from '../push/queue.js';
@@ -9,11 +10,9 @@ import type { SyncOptions, SyncReport } from '../sync/report.js';
 import { runSync } from '../sync/run.js';
 import { selectResources } from '../sync/selection.js';
 import { inboxView, planView, pushView, syncView } from '../view/run.js';
-import { paragraphs, viewText } from '../view/text.js';
-import type { View } from '../view/view.js';
+import { paragraphs } from '../view/text.js';
 import { all, command, limits, only, toggle, wait } from './command.js';
 import { type LakeAfterSync, lakeAfterSyncText, publishAfterSync } from './lake.js';
-import { withMetricsFile } from './metrics-file.js';
 import { type Planned, planExitCode, planSync } from './plan.js';
 import { withFollowers } from './push.js';
 import { type Access, observed, setUpAccess, setUpLakeAccess } from './setup.js';
@@ -55,11 +54,13 @@ export const sync = command({
 type Synced = (SyncReport | SyncPushReport) & { readonly lake?: LakeAfterSync };
 
 function summaryOf(report: Synced): string {
-  const shown = (view: View) => viewText(view, Date.now());
-  const parts = [shown(syncView(report))];
+  const parts = [terminalText(syncView(report))];
   if ('push' in report) {
     const { push, pushFailure, inbox } = report;
-    parts.unshift(shown(inboxView(inbox)), push ? shown(pushView(push)) : `The push FAILED: ${pushFailure}`);
+    parts.unshift(
+      terminalText(inboxView(inbox)),
+      push ? terminalText(pushView(push)) : `The push FAILED: ${pushFailure}`,
+    );
   }
   if (report.lake) parts.push(lakeAfterSyncText(report.lake));
   return paragraphs(parts);
@@ -71,9 +72,7 @@ type Options = SyncOptions & ObservedOptions;
 export async function pullAll(access: Access, options: Options): Promise<Followed<SyncReport>> {
   // Checked before a request is spent and before a file is made.
   selectResources(options.only);
-  return withMetricsFile(access, 'sync', () =>
-    withFollowers(access, options, (parts, display) => runSync(parts, options, display)),
-  );
+  return withFollowers(access, options, (parts, display) => runSync(parts, options, display));
 }
 
 /** What `sync --push` did: the report of the sync, with what was pushed and the files of the drop folder. */
@@ -91,9 +90,7 @@ export interface SyncPushReport extends SyncReport {
  */
 export async function pushAndPull(access: Access, options: Options): Promise<Followed<SyncPushReport>> {
   selectResources(options.only);
-  return withMetricsFile(access, 'sync', () =>
-    withFollowers(access, options, (parts, display) => pushAndSync(parts, options, display)),
-  );
+  return withFollowers(access, options, (parts, display) => pushAndSync(parts, options, display));
 }
 
 async function pushAndSync(

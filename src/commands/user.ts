@@ -27,7 +27,7 @@ export const add = command({
     return { name, role, passwordHash: await hashPassword(password) };
   },
   show: ({ name, role, passwordHash }) =>
-    `# Add this to the settings file (--config). A running serve reads it by itself:
+    `# Add this to the settings file (--config). serve reads it at its next start:
 serve:
   users:
     - name: ${JSON.stringify(name)}

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { closestMatch } from '../base/closest.js';
 import { type Problem, UsageError } from '../base/errors.js';
@@ -10,6 +10,7 @@ import {
   chosenFrom,
   directoryProblems,
   keyProblems,
+  type Listed,
   listedIn,
   merged,
   organizationsProblems,
@@ -85,8 +86,6 @@ export interface Config extends Settings {
   readonly dataDir: string;
   /** The settings file, absolute; undefined where there is none. */
   readonly settingsFile: string | undefined;
-  /** Variables that look like ours and have no effect. */
-  readonly warnings: readonly string[];
   readonly tuning: Tuning;
   /** Its name in the list of the file; null where the file has no list. */
   readonly organization: string | null;
@@ -199,13 +198,12 @@ export function loadServeConfig(
 }
 
 function withAbsolutePaths(values: Settings, cwd: string): Settings {
-  const { dataDir, duckdb, serve } = values;
-  const absolute = (path: string | null) => path && resolve(cwd, path);
+  const { dataDir, duckdb } = values;
+  const { extensionDirectory } = duckdb;
   return {
     ...values,
     dataDir: resolve(cwd, dataDir),
-    duckdb: { extensionDirectory: absolute(duckdb.extensionDirectory) },
-    serve: { ...serve, metricsFile: absolute(serve.metricsFile) },
+    duckdb: { extensionDirectory: extensionDirectory && resolve(cwd, extensionDirectory) },
   };
 }
 
@@ -242,7 +240,7 @@ function checkedLake(sources: Sources, { config, problems, named }: Read, check:
 
 /** Reads address and key, and adds what is wrong with them to the problems. */
 function readCredentials(sources: Sources, read: Read): Credentials {
-  const { values, named, problems, isListed, isChosen } = read;
+  const { values, named, problems, listed, isChosen } = read;
   // Which organization is missing; whose address and key are wanted follows from it.
   if (!isChosen) return { baseUrl: '', apiKey: '' };
   const [baseUrl, keyFile] = ['baseUrl', 'keyFile'].map((name) => {
@@ -263,13 +261,11 @@ function readCredentials(sources: Sources, read: Read): Credentials {
   }
   // The variable has one key; of several organizations, one that names a file has its own.
   const isInFile =
-    keyFile !== undefined && (isListed || given(sources.env.SIGNALHOUSE_API_KEY) === undefined);
+    keyFile !== undefined && (listed !== undefined || given(sources.env.SIGNALHOUSE_API_KEY) === undefined);
   const place = isInFile ? { ...sources, env: { ...sources.env, SIGNALHOUSE_API_KEY: undefined } } : sources;
   const readKey = () => readApiKey(place, keyFile, named('api.keyFile'));
   const key = readKey();
-  // The key of one organization must not stop the others: its runs say what is wrong, until the file is there.
-  const isLeftToRuns = isInFile && (sources.together ?? 1) > 1;
-  if (typeof key !== 'string' && !isLeftToRuns) problems.push(key);
+  if (typeof key !== 'string') problems.push(key);
   return {
     baseUrl: (baseUrl ?? '').trim().replace(/\/+$/, ''),
     apiKey: typeof key === 'string' ? key : '',
@@ -307,8 +303,8 @@ interface Read {
   fileValues: Record<string, unknown>;
   /** What the file says of this organization alone. */
   own: Record<string, unknown>;
-  /** Whether the file has a list of organizations. */
-  isListed: boolean;
+  /** The list of organizations of the file; undefined where it has none. */
+  listed: Listed | undefined;
   /** Whether it is clear whose settings these are. */
   isChosen: boolean;
   /** What is wrong with the list as a whole. */
@@ -320,22 +316,31 @@ interface Read {
   located: (problem: Problem) => Problem;
 }
 
-/**
- * A typing error in the name of a variable would leave the default in force. Other names with our prefix are none of our
- * business: Kubernetes sets some for a Service of that name.
- */
-function misspelledVariables(env: NodeJS.ProcessEnv): string[] {
+/** Variables that are not settings: those of commands after a publication (`publish.after`), of tests and of the dbt project. */
+const otherVariables = [
+  ...['SIGNALHOUSE_PUBLISHED', 'SIGNALHOUSE_FULL_SNAPSHOT', 'SIGNALHOUSE_JOURNALS', 'SIGNALHOUSE_SETTINGS'],
+  ...['SIGNALHOUSE_SCREENSHOTS', 'SIGNALHOUSE_DBT_FILE'],
+];
+
+/** What Kubernetes sets in every pod for a Service whose name begins with signalhouse. */
+const ofKubernetes = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
+const isAddress = /^(tcp|udp|sctp):/;
+
+/** Variables with our prefix that nothing reads: a typing error in a name would leave the default in force. */
+function unknownVariables(env: NodeJS.ProcessEnv): Problem[] {
   const prefix = 'SIGNALHOUSE_';
-  const known = [...Object.keys(variables), ...allSecretVariables, 'SIGNALHOUSE_CONFIG'].filter((name) =>
-    name.startsWith(prefix),
-  );
-  const others = Object.keys(env).filter((name) => name.startsWith(prefix) && !known.includes(name));
-  return others.flatMap((name) => {
+  const settable = [...Object.keys(variables), ...allSecretVariables, 'SIGNALHOUSE_CONFIG'];
+  return Object.entries(env).flatMap(([name, value]): Problem[] => {
+    const isOurs = name.startsWith(prefix) && given(value) !== undefined;
+    if (!isOurs || settable.includes(name) || otherVariables.includes(name)) return [];
+    const isService = ofKubernetes.test(name) || (name.endsWith('_PORT') && isAddress.test(value ?? ''));
+    if (isService) return [];
     const guess = closestMatch(
       name.slice(prefix.length),
-      known.map((one) => one.slice(prefix.length)),
+      settable.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length)),
     );
-    return guess === undefined ? [] : `${name} has no effect; did you mean ${prefix}${guess}?`;
+    const meant = guess === undefined ? '' : `; did you mean ${prefix}${guess}?`;
+    return [{ setting: name, problem: `is not a variable that Signalhouse reads${meant}` }];
   });
 }
 
@@ -352,7 +357,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
       : readFile(path, file, problems, pointer);
   const listed = 'organizations' in written ? listedIn(written) : undefined;
   const shared = listed?.shared ?? written;
-  const warnings = misspelledVariables(sources.env);
+  problems.push(...unknownVariables(sources.env));
   const ofFile = structuredClone(shared);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);
@@ -382,7 +387,6 @@ function readConfig(sources: Sources, withFiles = true): Read {
   problems.push(...found);
   const config = data && {
     ...withAbsolutePaths(data, cwd),
-    warnings,
     tuning: sources.tuning ?? {},
     organization: organization?.name ?? null,
     jobsAtOnce: Math.min(data.serve.parallel, sources.together ?? 1),
@@ -396,8 +400,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
     const problem = 'begins with ~, which only a shell replaces: write the whole path';
     problems.push({ setting: named('dataDir'), problem });
   }
-  const isListed = listed !== undefined;
-  const isChosen = !isListed || organization !== undefined;
+  const isChosen = listed === undefined || organization !== undefined;
   const located = locating(`${file}: `, lineOf);
   return {
     config,
@@ -405,7 +408,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
     values,
     fileValues,
     own,
-    isListed,
+    listed,
     isChosen,
     listProblems,
     named,
@@ -460,35 +463,41 @@ function locating(prefix: string, lineOf: SettingsFile['lineOf']): Read['located
 }
 
 /**
- * What is wrong in a settings file, or in a list of organizations, by itself and wherever it is used: neither the
- * environment nor the files that it names count.
+ * What is wrong in a settings file by itself, whatever the environment says. A key file that it names must be on this machine
+ * and hold a key.
  */
 export function fileProblems(
   file: string,
   { cwd = process.cwd(), ...checks }: Pick<Sources, 'cwd' | keyof Checks>,
 ): readonly Problem[] {
   const read = readConfig({ ...checks, cwd, env: {}, configFile: file }, false);
-  if (read.isListed) return organizationsProblems(readFileSync(resolve(cwd, file), 'utf8'), file, checks);
+  const { listed, named, problems, located } = read;
+  if (listed) {
+    const inList = organizationsProblems(readFileSync(resolve(cwd, file), 'utf8'), file, checks);
+    const keys = listed.organizations.flatMap((one) =>
+      keyFileProblems(settingsOf(one, listed.shared), `${file}: ${placeOf(one, listed, 'api.keyFile')}`, cwd),
+    );
+    // What all inherit is told once.
+    const byPlace = new Map(keys.map((one) => [one.setting, located(one)]));
+    return [...inList, ...byPlace.values()];
+  }
   const baseUrl = valueAt(read.values, ['api', 'baseUrl']);
   const problem = typeof baseUrl === 'string' ? baseUrlProblem(baseUrl) : undefined;
-  if (problem) read.problems.push({ setting: read.named('api.baseUrl'), problem });
-  return read.problems.map(read.located);
+  if (problem) problems.push({ setting: named('api.baseUrl'), problem });
+  problems.push(...keyFileProblems(read.values, named('api.keyFile'), cwd));
+  return problems.map(located);
 }
 
-/** The key files of a settings file that this machine does not have: no problem where another machine is meant. */
-export function missingKeyFiles(
-  file: string,
-  { cwd = process.cwd() }: Pick<Sources, 'cwd'>,
-): readonly string[] {
-  const { values } = readFile(resolve(cwd, file), file, [], 'file');
-  const listed = 'organizations' in values ? listedIn(values) : undefined;
-  const all = listed ? listed.organizations.map((one) => settingsOf(one, listed.shared)) : [values];
-  const named = all.map((one) => valueAt(one, ['api', 'keyFile'])).filter((one) => typeof one === 'string');
-  return [...new Set(named)].filter((one) => !existsSync(resolve(cwd, one)));
+/** What is wrong with the key file of these settings; `setting` is where they name it. */
+function keyFileProblems(values: Record<string, unknown>, setting: string, cwd: string): Problem[] {
+  const keyFile = valueAt(values, ['api', 'keyFile']);
+  if (typeof keyFile !== 'string') return [];
+  const key = readApiKey({ env: {}, cwd }, keyFile, setting);
+  return typeof key === 'string' ? [] : [key];
 }
 
 /** The absolute path of the settings file; undefined where there is none. */
-export function settingsPath(sources: Sources): string | undefined {
+function settingsPath(sources: Sources): string | undefined {
   const file = fileOf(sources);
   return file === undefined ? undefined : resolve(sources.cwd ?? process.cwd(), file);
 }

@@ -64,7 +64,6 @@ const forKubernetes = {
 };
 const list = z.strictObject({
   ...forKubernetes,
-  settings: z.record(z.string(), z.unknown()).optional(),
   ...anySetting,
   organizations: z
     .array(entry)
@@ -93,9 +92,8 @@ export interface Organization {
 /** A list, taken apart. */
 export interface Listed {
   readonly organizations: readonly Organization[];
-  /** The settings that all inherit. `settings:`, an older place for them, counts less than the top of the file. */
+  /** The settings that all inherit: those at the top of the file. */
   readonly shared: Values;
-  readonly older: Values;
   readonly problems: readonly Problem[];
 }
 
@@ -116,8 +114,7 @@ export function listedIn(values: Values): Listed {
           setting: `organizations[${index}].serve.${key}`,
           problem: 'is for the whole service; move it to the top of the file',
         });
-  const older = isObject(values.settings) ? withoutEmpty(values.settings) : {};
-  return { organizations, shared: merged(older, settingsIn(values)), older, problems };
+  return { organizations, shared: settingsIn(values), problems };
 }
 
 /** What of it are settings. */
@@ -138,20 +135,13 @@ export function merged(base: Values, over: Values): Values {
 /** The settings of one organization; `shared` may have been changed by variables and flags. */
 export function settingsOf({ name, own }: Organization, shared: Values): Values {
   const base = typeof shared.dataDir === 'string' ? shared.dataDir : './data';
-  const metricsFile = valueAt(shared, ['serve', 'metricsFile']);
-  const inherited =
-    typeof metricsFile === 'string'
-      ? // One file for each: they would replace each other's.
-        { serve: { metricsFile: metricsFile.replace(/(\.[^./]*)?$/, `-${name}$1`) } }
-      : {};
-  return merged(merged(merged(shared, inherited), { dataDir: join(base, name) }), own);
+  return merged(merged(shared, { dataDir: join(base, name) }), own);
 }
 
 /** Where in the file a setting of an organization is written: in its entry, or where all inherit it from. */
-export function placeOf({ index, own }: Organization, { shared, older }: Listed, path: string): string {
+export function placeOf({ index, own }: Organization, { shared }: Listed, path: string): string {
   const places: readonly (readonly [string, Values])[] = [
     [`organizations[${index}].`, own],
-    ['settings.', older],
     ['', shared],
   ];
   const steps = path.split(/[.[\]]+/).filter((step) => step !== '');

@@ -472,12 +472,6 @@ const serve = section({
     .describe(
       'How many organizations of `organizations` have a job at work at the same time. They share the memory.',
     ),
-  metricsFile: text
-    .nullable()
-    .default(null)
-    .describe(
-      "A file that every sync and push writes their metrics to, also without serve, in the format of Prometheus' textfile collector, such as /var/lib/prometheus/node-exporter/signalhouse.prom. With `organizations`, -NAME is put before its ending.",
-    ),
   freshness: freshness
     .default(freshnessHours)
     .describe(

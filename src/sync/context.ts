@@ -64,6 +64,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly acceptDeletes: boolean;
   /** Whether it reads every child: not with `--only`. */
   readonly readsAll: boolean;
+  /** Whether a sync before this one has left nothing that was never fetched. */
+  isPulled: boolean;
   readonly random: () => number;
   /** When it began, by the monotonic clock. */
   readonly startedMs: number;
@@ -105,6 +107,7 @@ export function syncContext(
     resources,
     acceptDeletes: options.acceptDeletes ?? false,
     readsAll: selectResources(options.only, resources).children.length === resources.children.length,
+    isPulled: false,
     caps: options,
     random,
     startedMs: run.clock.monotonic(),

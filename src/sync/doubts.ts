@@ -53,7 +53,7 @@ export async function doubtOfParts(context: Context, task: Task, staging: Stagin
  * gone where no topic counts it, and the person who wrote it does not either.
  */
 async function doubtOfMessages(
-  { store }: Context,
+  { store, isPulled }: Context,
   { child, reason, counters, storedCounters }: Task,
   staging: Staging,
 ): Promise<Doubt | null> {
@@ -63,8 +63,8 @@ async function doubtOfMessages(
   const now = countIn(counters, child.countsMessages);
   const isWhole = now !== null && named >= now;
   if (isWhole) staging.setWhole(shown, true);
-  // What was never answered before has brought nothing that can be missing.
-  if (isWhole || reason === 'never') return null;
+  // In a first pull, what was never answered before has brought nothing that can be missing.
+  if (isWhole || (reason === 'never' && !isPulled)) return null;
   const missing = await store.all<{ id: string; parentId: string; isGone: boolean }>(missingMessagesSql, {
     groups: shown.map(({ parentId }) => parentId),
     shown: shown.flatMap(({ ids }) => ids),

@@ -22,6 +22,7 @@ import { selectResources } from './selection.js';
 import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 import { cost, type Task } from './task.js';
+import { removeListsOfGone } from './tombstones.js';
 
 const plannedRowsSql = sqlFile('sync/planned_rows');
 
@@ -46,12 +47,14 @@ export async function runSync(
       afterMerge: ({ known }) => context.known.apply(known),
       async work() {
         await clampTimes(context);
+        context.isPulled = await isPulled(context);
         const planned = await context.store.all<{ rows: string }>(plannedRowsSql);
         for (const { rows } of planned) context.tally.addRows(JSON.parse(rows));
         context.known.apply(await context.store.readKnown());
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         last = await fetchDue(context, selection.children);
+        if (context.readsAll) await removeListsOfGone(context);
       },
       async beforeLastBatch() {
         reportDoubts(context);
@@ -152,14 +155,19 @@ async function syncReport(
 
 /** The requests for what was never fetched, as long as no sync has left none; null where not every list was read to its end. */
 async function firstPullLeft(
-  { store }: Pick<Context, 'store'>,
+  context: Context,
   isKnown: boolean,
   tasks: readonly Task[],
 ): Promise<number | null> {
-  const [done] = await store.all('SELECT 1 FROM ops.runs WHERE first_pull_left = 0 LIMIT 1');
-  if (done) return 0;
+  if (await isPulled(context)) return 0;
   if (!isKnown) return null;
   return tasks.reduce((sum, { reason, requests }) => (reason === 'never' ? sum + requests : sum), 0);
+}
+
+/** Whether some sync has left nothing that was never fetched. */
+async function isPulled({ store }: Context): Promise<boolean> {
+  const done = await store.all('SELECT 1 FROM ops.runs WHERE first_pull_left = 0 LIMIT 1');
+  return done.length > 0;
 }
 
 async function isEveryListRead(

@@ -1,7 +1,14 @@
 import { Priority } from '../api/request.js';
 import { type Arrival, arrivalNow, iso } from '../base/clock.js';
 import { isAboutOneRequest, OtherEntityError, RejectedError } from '../base/errors.js';
-import { type ChildOf, detailOf, type List, type Resources, requestFor } from '../contract/resources.js';
+import {
+  type Child,
+  type ChildOf,
+  detailOf,
+  type List,
+  type Resources,
+  requestFor,
+} from '../contract/resources.js';
 import type { DocumentKey } from '../load/batch.js';
 import type { Entity } from '../run/known.js';
 import { sqlFile } from '../store/sql.js';
@@ -368,6 +375,29 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
   return context.store.all<DocumentKey>(removedWithSql, { ...kindsRemovedWith(context.resources, list), id });
 }
 
+const listsOfGoneSql = sqlFile('sync/lists_of_gone');
+
+/**
+ * Takes out the conversations that the lists of people and companies had which are gone. Only at the end of a run that has fetched
+ * all that is due: until then the list that has one of them now, that of a survivor for example, may not have been read.
+ */
+export async function removeListsOfGone(context: Context): Promise<void> {
+  const kept = context.resources.children.filter(isKeptList);
+  const gone = await context.store.all<DocumentKey>(listsOfGoneSql, {
+    kinds: kept.map(({ name }) => name),
+    lists: kept.map(({ list }) => list.name),
+  });
+  if (gone.length === 0) return;
+  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+  staging.remove(gone);
+  await context.batcher.add(staging);
+}
+
+/** A list of conversations that counts nothing, as those of people and companies: what it had may be in another one. */
+function isKeptList({ answer, countsMessages }: Child): boolean {
+  return answer.form === 'conversations' && countsMessages === undefined;
+}
+
 /** The kinds of documents that are removed with an item of a list: those that belong to it, and those that name it. */
 function kindsRemovedWith({ children, embedded }: Resources, { name: list }: List) {
   const inside = Object.entries(embedded).map(([name, entry]) => ({
@@ -375,7 +405,7 @@ function kindsRemovedWith({ children, embedded }: Resources, { name: list }: Lis
     name,
     removedWithParent: true,
   }));
-  const kinds = [...children, ...inside];
+  const kinds = [...children.filter((child) => !isKeptList(child)), ...inside];
   return {
     belonging: kinds.flatMap((kind) => (kind.parent === list && kind.removedWithParent ? kind.name : [])),
     naming: kinds.flatMap((kind) => (kind.membersOf === list ? kind.name : [])),

@@ -46,6 +46,8 @@ export function badge(tone: Tone, text: string): Html {
 
 export type Row = readonly Piece[];
 
+const maxShort = 12;
+
 interface TableLook {
   /** Whether its name stands above it, and is not only read aloud. */
   readonly isTitled?: boolean;
@@ -69,9 +71,11 @@ export function table(
   const cell = (piece: Piece, index: number) => {
     const kind = kinds[index] ?? 'text';
     const shown = typeof piece === 'number' ? count(piece) : piece;
+    // A word or two, such as a priority, stay in one line.
+    const length = typeof shown === 'string' && shown.length <= maxShort ? ' brief' : '';
     return index === 0
       ? html`<th scope="row" role="rowheader" class="${kind}">${shown}</th>`
-      : html`<td role="cell" class="${kind}" data-name="${names[index] ?? ''}">${shown}</td>`;
+      : html`<td role="cell" class="${kind}${length}" data-name="${names[index] ?? ''}">${shown}</td>`;
   };
   const name = isTitled ? null : html` aria-label="${label}"`;
   return html`<table${id === null ? null : html` id="${id}"`} role="table"${name}>${isTitled ? html`<caption>${label}</caption>` : null}

@@ -1,6 +1,6 @@
 import { cut, widthOf } from '../base/display-width.js';
 import { ago, count, duration, moment } from '../base/units.js';
-import { Html } from './html.js';
+import { Html, type Tone } from './html.js';
 import {
   type Block,
   counts,
@@ -13,6 +13,8 @@ import {
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
+/** Of a command below what it is for, with a backslash where it goes on. */
+const maxCommand = 74;
 /** The most lines of a list; `--json` has all of them. */
 const most = 10;
 
@@ -235,22 +237,49 @@ export function pairs(facts: readonly Fact[]): string {
     .join('\n');
 }
 
-/** A view as text for a terminal, in 80 columns; tables may be wider. */
-export function viewText(view: View, now: number, tableWidth = wide): string {
-  return sections(
+/** A view as text for a terminal, in 80 columns; tables may be wider. Headings and badges may have colours. */
+export function viewText(view: View, now: number, tableWidth = wide, isColoured = false): string {
+  const text = sections(
     view.map(({ heading, blocks }) => [
-      heading,
+      marked('heading', heading),
       blocks
         .map((one) => blockText(one, now, tableWidth))
         .filter((text) => text !== '')
         .join('\n'),
     ]),
   );
+  return painted(text, isColoured);
+}
+
+/** The parameters of the escape sequences, each with its mark: a character without a width that no text has. */
+const colours: Readonly<Record<Tone | 'heading', readonly [mark: string, code: number]>> = {
+  heading: ['\u{e0002}', 1],
+  good: ['\u{e0003}', 32],
+  bad: ['\u{e0004}', 31],
+  warn: ['\u{e0005}', 33],
+  busy: ['\u{e0006}', 36],
+  quiet: ['\u{e0007}', 90],
+};
+const codes = new Map(Object.values(colours));
+const endMark = '\u{e0008}';
+
+/** Words between marks, until all lines are laid out. */
+function marked(tone: Tone | 'heading', words: string): string {
+  return `${colours[tone][0]}${words}${endMark}`;
+}
+
+/** The text with colours in place of its marks, or without both. */
+function painted(text: string, isColoured: boolean): string {
+  const words = /([\u{e0002}-\u{e0007}])([^\u{e0002}-\u{e0008}\n]*)/gu;
+  const coloured = text.replace(words, (_, mark: string, inner: string) =>
+    isColoured ? `\u001b[${codes.get(mark)}m${inner}\u001b[0m` : inner,
+  );
+  return coloured.replaceAll(endMark, '');
 }
 
 function blockText(block: Block, now: number, tableWidth: number): string {
   if (block instanceof Html) return '';
-  if ('commands' in block) return block.commands.join('\n');
+  if ('commands' in block) return block.commands.map(commandText).join('\n');
   if ('sentence' in block) return hanging('', String(cellOf(block.sentence, now) ?? ''), wide).join('\n');
   if ('facts' in block) return pairs(block.facts.map(([name, value]) => [name, cellOf(value, now)]));
   if ('list' in block) return list(some(block.list.map((one) => String(cellOf(one, now) ?? ''))));
@@ -261,8 +290,26 @@ function blockText(block: Block, now: number, tableWidth: number): string {
   return table(block.columns, rows, tableWidth);
 }
 
-function todoText({ title, reason, commands }: Todo['todo'][number], now: number): string {
-  return [list([`${title}: ${cellText(cellOf(reason, now))}`]), indent(commands.join('\n'))].join('\n');
+function todoText({ tone, title, reason, commands }: Todo['todo'][number], now: number): string {
+  return [
+    list([`${marked(tone, title)}: ${cellText(cellOf(reason, now))}`]),
+    indent(commands.map(commandText).join('\n')),
+  ].join('\n');
+}
+
+/** A command to copy: what is too long for 80 columns goes on in further lines of the same command. */
+function commandText(command: string): string {
+  const words = command.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
+  if (widthOf(command) <= maxCommand || words.join(' ') !== command) return command;
+  const lines: string[] = [];
+  let line = '';
+  for (const word of words) {
+    if (line !== '' && widthOf(`${line} ${word}`) > maxCommand) {
+      lines.push(line);
+      line = ` ${word}`;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join(' \\\n');
 }
 
 function momentText({ at, as }: Moment, now: number): string {
@@ -290,7 +337,7 @@ function cellOf(words: Words, now: number): Cell {
   if (words === null || typeof words === 'string' || typeof words === 'number') return words;
   if (words instanceof Html) return null;
   if ('as' in words) return momentText(words, now);
-  if ('badge' in words) return words.badge;
+  if ('badge' in words) return marked(words.tone, words.badge);
   if ('path' in words) return cellOf(words.words, now);
   if ('code' in words) return words.code;
   if ('note' in words) return cellOf(words.note, now);

@@ -113,24 +113,50 @@ describe('the messages of a conversation', () => {
   });
 
   it('of no topic go with the counter of those who wrote them, and others stay', async () => {
+    const deleted = plainMessage(5, { author: author(1), deletedAt: '2026-10-01T09:00:00.000Z' });
     await start({
       people: [plainPerson(1, { company, messageCount: 3, identityCount: 1 })],
       identities: { 1: [account(1)] },
       companies: [plainCompany(1, { messageCount: 3, personCount: 1 })],
-      companyGroups: { 1: [plainGroup(1, [...by(1, 1, 2, 3), ...by(9, 4)])] },
+      companyGroups: { 1: [plainGroup(1, [...by(1, 1, 2, 3), ...by(9, 4), deleted])] },
     });
     await pulling.sync();
-    expect(await messages()).toEqual([1, 2, 3, 4]);
+    expect(await messages()).toEqual([1, 2, 3, 4, 5]);
     for (const one of [...api.companies, ...api.people]) one.messageCount = 2;
     api.companyGroups[1] = [plainGroup(1, by(1, 2, 3))];
     await pulling.sync();
-    expect(await messages()).toEqual([2, 3, 4]);
+    expect(await messages()).toEqual([2, 3, 4, 5]);
     // The counter did not fall.
     await pulling.age();
     api.companyGroups[1] = [plainGroup(1, by(1, 3))];
     await pulling.sync();
-    expect(await messages()).toEqual([2, 3, 4]);
+    expect(await messages()).toEqual([2, 3, 4, 5]);
   });
+});
+
+it('a conversation of a merged person stays while a run ends before it has read the list of the survivor', async () => {
+  const two = { 1: [account(1)], 2: [account(2)] };
+  await start({
+    people: [plainPerson(1, { messageCount: 1, identityCount: 1 }), plainPerson(2, { identityCount: 1 })],
+    identities: two,
+    personGroups: { 1: [plainGroup(1, by(1, 1))] },
+  });
+  await pulling.sync();
+  const listed = () => pulling.rows("SELECT person_id FROM group_people WHERE via = 'listed'");
+  expect(await listed()).toEqual([{ person_id: '1' }]);
+  api.people = [plainPerson(2, { messageCount: 1, identityCount: 2 })];
+  api.identities = { 2: Object.values(two).flat() };
+  api.personGroups = { 2: [plainGroup(1, by(1, 1))] };
+  const gone = () => pulling.rows('SELECT id FROM people WHERE deleted_at IS NOT NULL');
+  let dueLeft = 0;
+  // Each run ends a little later, until one finds that the first person is gone.
+  for (let most = 9; (await gone()).length === 0; most += 1)
+    dueLeft = (await pulling.sync(['--max-requests', String(most)])).report.left.due;
+  expect(dueLeft).toBeGreaterThan(0);
+  expect(await messages()).toEqual([1]);
+  await pulling.sync();
+  expect(await messages()).toEqual([1]);
+  expect(await listed()).toEqual([{ person_id: '2' }]);
 });
 
 it('the employees that a person names are those it knows of: one who is left out stays until their own record says otherwise', async () => {

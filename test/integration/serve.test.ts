@@ -1,6 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { StatusReport } from '../../src/commands/status.js';
 import type { StoredTopic } from '../../src/sandbox/world/types.js';
@@ -115,100 +114,6 @@ describe('serve', () => {
     expect(status.freshness[0]).toMatchObject({ resource: 'topics', state: 'fresh' });
     expect(status.spent.slices.reduce((sum, one) => sum + one.requests, 0)).toBeGreaterThan(50);
   });
-
-  it('takes over changed settings, of the file and at SIGHUP, and refuses wrong ones as a whole', async () => {
-    const jobs = (...names: string[]) => ({
-      serve: { jobs: names.map((name) => ({ name, run: 'sync', ...yearly })) },
-    });
-    const pulling = Pulling.into(sandbox, jobs('one'));
-    const served = await serve(pulling);
-    let log = '';
-    served.running.child.stderr?.on('data', (text: string) => {
-      log += text;
-    });
-    const page = () => read(served, '/').catch(() => '');
-    expect(await page()).toContain('>one<');
-
-    // Of a wrong file, nothing is taken over.
-    pulling.set({ serve: { ...jobs('two').serve, prot: 1 } });
-    served.running.child.kill('SIGHUP');
-    await until(
-      async () => log,
-      (text) => text.includes('the settings are not taken over'),
-    );
-    expect(log).toContain('serve.prot');
-    expect(await page()).toContain('>one<');
-
-    // One that is still being written is not: its first half may be valid, and mean other jobs.
-    pulling.set(jobs('half'));
-    await delay(5_200);
-    pulling.set(jobs('three'));
-    await until(page, (text) => text.includes('>three<'));
-    expect(await page()).not.toContain('>one<');
-    expect(log.match(/the settings file has changed: /g)).toHaveLength(1);
-    // However often that is: nothing is left of those before. Node warns of the eleventh listener.
-    const times = () => log.match(/serving with the new settings/g)?.length ?? 0;
-    for (let before = times(); times() < 12; before = times()) {
-      served.running.child.kill('SIGHUP');
-      await until(
-        async () => times(),
-        (now) => now > before,
-      );
-    }
-    expect(log).not.toContain('MaxListeners');
-    const { code } = await terminate(served);
-    expect(code).toBe(0);
-  });
-});
-
-it('new settings that it cannot start with are refused, and a change during the restart is not lost', async () => {
-  const slow = await startTown({ sizes, latencyMs: [40, 60] });
-  try {
-    const settings = (name: string, more: object = {}) => ({
-      serve: { ...more, jobs: [{ name, run: 'sync', cron: '0 3 * * *' }, ...later] },
-    });
-    const later = [{ name: 'yearly', run: 'export', ...yearly }];
-    const pulling = Pulling.into(slow, settings('nightly'));
-    const served = await serve(pulling);
-    let log = '';
-    served.running.child.stderr?.on('data', (text: string) => {
-      log += text;
-    });
-    const told = (text: string) =>
-      until(
-        async () => log,
-        (all) => all.includes(text),
-      );
-    // While the job runs, nothing shows that no machine here has this address.
-    pulling.set(settings('nightly', { host: '192.0.2.1' }));
-    served.running.child.kill('SIGHUP');
-    await told('the settings are taken over as soon as no job runs');
-    await told('the new settings are not taken over: serve.host');
-    // It says so before it listens again with the earlier ones.
-    await until(
-      () => read(served, '/').catch(() => ''),
-      (page) => page.includes('>nightly<'),
-    );
-
-    pulling.set(settings('second'));
-    served.running.child.kill('SIGHUP');
-    await until(
-      () => statusOf(served).catch(() => undefined),
-      (status) => status?.schedule.running?.job === 'second',
-    );
-    log = '';
-    pulling.set(settings('second', { freshness: 50 }));
-    served.running.child.kill('SIGHUP');
-    await told('the settings are taken over as soon as no job runs');
-    pulling.set(settings('third'));
-    await until(
-      () => read(served, '/').catch(() => ''),
-      (page) => page.includes('>third<'),
-    );
-    expect((await terminate(served)).code).toBe(0);
-  } finally {
-    await slow.stop();
-  }
 });
 
 it('a signal in the middle of a job commits and publishes; the next start makes up for it', async () => {
@@ -241,7 +146,7 @@ it('a signal in the middle of a job commits and publishes; the next start makes 
   }
 });
 
-it('two do not serve one data directory; new settings are no second one, and a killed one holds nothing', async () => {
+it('two do not serve one data directory, and a killed one holds nothing', async () => {
   const jobs = [{ name: 'often', run: 'sync', ...yearly }];
   const pulling = Pulling.into(sandbox, { serve: { jobs } });
   const served = await serve(pulling);
@@ -252,13 +157,6 @@ it('two do not serve one data directory; new settings are no second one, and a k
       `is served by process ${served.running.child.pid} already`,
     );
   }
-  pulling.set({ serve: { jobs: [...jobs, { name: 'dump', run: 'export', ...yearly }] } });
-  served.running.child.kill('SIGHUP');
-  await until(
-    () => read(served, '/').catch(() => ''),
-    (page) => page.includes('>dump<'),
-  );
-  expect((await pulling.start(['serve', '--once']).ended).code).toBe(4);
   served.running.child.kill('SIGKILL');
   await served.running.ended;
   expect((await terminate(await serve(pulling))).code).toBe(0);

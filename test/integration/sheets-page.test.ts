@@ -116,7 +116,7 @@ it('lets only those in who log in, and programs where they always went', async (
   const answer = await stranger.ask('/login', { method: 'POST', body: form });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/runs']);
   const [cookie = ''] = answer.headers.getSetCookie();
-  expect(cookie).toMatch(/^signalhouse=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/);
+  expect(cookie).toMatch(/^signalhouse=[\w-]{43}; Max-Age=86400; Path=\/; HttpOnly; SameSite=Strict$/);
   expect(textOf(await stranger.get('/'))).toContain('anna Sign out');
   await stranger.send('/logout', {});
   expect(stranger.path).toBe('/login');

@@ -158,14 +158,20 @@ async function shown({ world, dataDir }: Simulation, found: readonly string[]): 
   });
 }
 
-/** What differs, without what only the history of a survivor said that went before a night had read it. */
+/** What differs, without what only the history of a survivor said that went before a night had read it, and what no counter showed. */
 async function compared(simulation: Simulation, except: readonly string[] = []): Promise<string[]> {
   const { world, removed, dataDir } = simulation;
   const found = await differences(simulation, dataDir, { except });
   return found.filter((line) => {
     const [, id] = /^\w+ (\S+): (?:deleted_reason|merged_into_id) is /.exec(line) ?? [];
     const merge = world.merges.findLast(({ sources }) => sources.some((source) => source.id === id));
-    return !merge || !removed.lostSurvivors.has(merge.targetId);
+    const [, message = ''] = /^message\S* (\S+).*: should not be there$/.exec(line) ?? [];
+    const [, owner = ''] = /^group_(?:companies|people) \S+ (\S+): /.exec(line) ?? [];
+    return (
+      (!merge || !removed.lostSurvivors.has(merge.targetId)) &&
+      !removed.uncounted.has(message) &&
+      !removed.exchanged.has(owner)
+    );
   });
 }
 

@@ -376,6 +376,9 @@ export class Simulation {
     // What one change shows, another one of the same day may hide: a message more and one less are as many as before.
     const isHidden = concerned.some((id) => this.#concerned.has(id)) || !isShown(this.world, change);
     if (kind !== 'stormy' && isHidden) return undefined;
+    if (isHidden && change.kind === 'linkIdentity')
+      for (const id of concerned)
+        for (const one of [id, this.world.people.get(id)?.companyId ?? id]) this.removed.exchanged.add(one);
     for (const id of concerned) this.#concerned.add(id);
     return change;
   }

@@ -10,6 +10,13 @@ export class Removed {
   readonly #today: [Kind, unknown][] = [];
   /** What was gone at some time since the last calm. */
   readonly ever = new Set<unknown>();
+  /** Messages that went where nothing may have counted them (docs/assumptions.md): they may stay. */
+  readonly uncounted = new Set<string>();
+  /**
+   * People and companies between whom an account moved on a day when something else hid that from their counters: which
+   * conversations are theirs is found by age (docs/assumptions.md).
+   */
+  readonly exchanged = new Set<string>();
   /** What came back since the last night, and goes only after one has seen it. */
   readonly #returned = new Set<unknown>();
   /** What others were merged into since then: only their histories say so, so that they stay until a night has read them. */
@@ -21,13 +28,16 @@ export class Removed {
    * Of a change that is made next. Nothing shows that a superseded topic came back, which is in no list, or which conversations a
    * migrated one has that did: they stay away.
    */
-  made({ kind, ...of }: Change, { topics }: World): void {
+  made({ kind, ...of }: Change, world: World): void {
+    const { topics } = world;
+    if (kind === 'removeMessage' && !isShown(world, { kind, ...of }))
+      this.uncounted.add(String(of.messageId));
     if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
     if (/^restore/.test(kind)) for (const id of Object.values(of)) this.#returned.add(id);
     if (of.targetId !== undefined) this.#survivors.add(of.targetId);
     const topic = topics.get(String(of.topicId));
-    const isShown = topic?.graphStatus !== 'superseded' && !topic?.migrated;
-    if (kind === 'deleteTopic' && isShown) this.#today.push(['topics', of.topicId]);
+    const isListed = topic?.graphStatus !== 'superseded' && !topic?.migrated;
+    if (kind === 'deleteTopic' && isListed) this.#today.push(['topics', of.topicId]);
     if (kind === 'mergeTopics') this.#today.push(['topics', [of.sourceIds].flat()[0]]);
     if (kind === 'deletePerson') this.#today.push(['people', of.personId]);
     if (kind === 'deleteCompany') this.#today.push(['companies', of.companyId]);
@@ -44,6 +54,7 @@ export class Removed {
   /** Everything was read that there is. */
   calm({ topics, people, companies }: World): void {
     this.ever.clear();
+    this.exchanged.clear();
     for (const id of this.#survivors)
       if (![topics, people, companies].some((all) => all.has(String(id)))) this.lostSurvivors.add(id);
     this.#survivors.clear();

@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { ExitCode, messageOf, problemsOf, UsageError } from '../../base/errors.js';
+import { ExitCode, UsageError } from '../../base/errors.js';
 import { isLoopback } from '../../base/loopback.js';
 import type { RunSignals } from '../../base/stop.js';
 import { duration } from '../../base/units.js';
 import { answer } from '../../cli/output.js';
 import { interruptible } from '../../cli/signals.js';
-import { settingsPath } from '../../config/load.js';
 import { needsLogin } from '../../serve/http/login.js';
 import { list } from '../../view/text.js';
 import { type Context, port, printing, text, toggle } from '../command.js';
@@ -45,13 +43,9 @@ export const serve = printing({
       ...(port === undefined ? [] : [{ path: 'serve.port', flag: '--port', value: port }]),
       ...(host === undefined ? [] : [{ path: 'serve.host', flag: '--host', value: host }]),
     ];
-    const load = () => membersOf({ ...context, sources: { ...sources, flags: given } });
-    const path = settingsPath(sources);
-    const watched: Watched = { path, isTerminal: process.stdin.isTTY === true, content: contentOf(path) };
-    const { members, isList } = await load();
+    const { members, isList } = await membersOf({ ...context, sources: { ...sources, flags: given } });
     const [first] = members;
     const seconds = Math.max(...members.map((one) => one.config.shutdownSeconds));
-    const ending = ['SIGINT', 'SIGTERM', ...(watched.isTerminal ? (['SIGHUP'] as const) : [])] as const;
     const work = async (signals: RunSignals) => {
       if (testNotification) {
         const channels = await testNotifications(members, signals.stop);
@@ -63,134 +57,21 @@ export const serve = printing({
         const done = await serveOnce({ members, isList }, signals);
         return answer(context, done, ({ runs }) => runsText(runs), done.exitCode);
       }
-      let serving = { members, isList };
-      /** The settings to go back to, until the new ones have started. */
-      let before: typeof serving | undefined;
-      let listening = 0;
-      for (let isFirst = true; ; isFirst = false) {
-        // Any free port stays the one that it was.
-        const isAnyPort = serving.members[0].config.serve.port === 0;
-        const port = isAnyPort && !isFirst ? listening : undefined;
-        const ended = await untilChanged(serving, load, watched, (changed) =>
-          serveAll({ ...serving, port }, { ...signals, changed }, (url) => {
-            before = undefined;
-            listening = Number(new URL(url).port);
-            const { config, log } = serving.members[0];
-            const names = serving.members.map((one) => one.config.organization);
-            const told = { url, pid: process.pid, ...(serving.isList && { organizations: names }) };
-            if (isFirst)
-              answer(context, told, () => servingText(url, config.serve.host, needsLogin(config.serve)));
-            else log.info({ url }, 'serving with the new settings');
-          }),
-        ).catch((error: unknown) => {
-          // Only a start shows that a port is taken. The jobs of the night must not depend on it.
-          if (!before) throw error;
-          const [{ log }] = before.members;
-          log.error({ err: error }, `the new settings are not taken over: ${wrongIn(error)}`);
-          return undefined;
-        });
-        if (!ended && before) {
-          [serving, before] = [before, undefined];
-          continue;
-        }
-        // A job that does not stop would keep the process alive; what is committed survives the exit.
-        if (ended?.finished === false) process.exit(ExitCode.failed);
-        if (signals.stop.aborted || !ended?.next) return ExitCode.done;
-        [serving, before] = [ended.next, serving];
-      }
+      const { finished } = await serveAll({ members, isList }, signals, (url) => {
+        const names = members.map((one) => one.config.organization);
+        const told = { url, pid: process.pid, ...(isList && { organizations: names }) };
+        const { serve } = first.config;
+        answer(context, told, () => servingText(url, serve.host, needsLogin(serve)));
+      });
+      // A job that does not stop would keep the process alive; what is committed survives the exit.
+      if (!finished) process.exit(ExitCode.failed);
+      return ExitCode.done;
     };
-    return interruptible(first, seconds + grace, work, ending);
+    return interruptible(first, seconds + grace, work);
   },
 });
 
 type Member = CommandSetup<ServeAccess>;
-type Members = Awaited<ReturnType<typeof membersOf>>;
-
-/**
- * Serves until it ends, or until the settings have changed and no job runs. Settings that are wrong are refused as a whole: the
- * log says why, and those that are in use stay.
- */
-async function untilChanged(
-  { members: [{ log }] }: Members,
-  load: () => Promise<Members>,
-  watched: Watched,
-  work: (changed: AbortSignal) => Promise<{ finished: boolean }>,
-): Promise<{ readonly finished: boolean; readonly next: Members | undefined }> {
-  const changed = new AbortController();
-  let next: Members | undefined;
-  const stopWatching = watchSettings(watched, (why) => {
-    load().then(
-      (loaded) => {
-        next = loaded;
-        log.info(`${why}: the settings are taken over as soon as no job runs`);
-        changed.abort();
-      },
-      (error: unknown) => {
-        log.error({ err: error }, `${why}, but the settings are not taken over: ${wrongIn(error)}`);
-      },
-    );
-  });
-  try {
-    const { finished } = await work(changed.signal);
-    return { finished, next };
-  } finally {
-    stopWatching();
-  }
-}
-
-function wrongIn(error: unknown): string {
-  return problemsOf(error).join('; ') || messageOf(error);
-}
-
-interface Watched {
-  readonly path: string | undefined;
-  readonly isTerminal: boolean;
-  /** What the settings were last read from. It outlasts a restart of the server: what is written meanwhile is a change. */
-  content: string | undefined;
-}
-
-/** How often the settings file is checked. Its folder may be a mount that reports no changes. */
-const everyMs = 5_000;
-
-/**
- * Calls `changed` when the settings file has other content, and on SIGHUP, until the returned function is called. On a terminal
- * SIGHUP means that its window was closed, and stays with those who end the process.
- */
-function watchSettings(
-  watched: Watched,
-  changed: (why: 'SIGHUP' | 'the settings file has changed') => void,
-): () => void {
-  const { path, isTerminal } = watched;
-  let last = watched.content;
-  const onSignal = () => {
-    watched.content = contentOf(path);
-    changed('SIGHUP');
-  };
-  const look = () => {
-    const now = contentOf(path);
-    // A file that is being written is short for a moment: without its last lines it may be valid, and say something else.
-    const isWhole = now === last;
-    last = now;
-    if (!isWhole || now === watched.content || now === undefined) return;
-    watched.content = now;
-    changed('the settings file has changed');
-  };
-  if (!isTerminal) process.on('SIGHUP', onSignal);
-  const looking = path === undefined ? undefined : setInterval(look, everyMs).unref();
-  return () => {
-    process.off('SIGHUP', onSignal);
-    clearInterval(looking);
-  };
-}
-
-function contentOf(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
-}
 
 /** What serves each organization. Throws one UsageError with the problems of all. */
 async function membersOf(

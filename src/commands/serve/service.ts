@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Attempt } from '../../api/attempt.js';
 import { iso, systemClock } from '../../base/clock.js';
 import { type ExitCode, messageOf, type Problem } from '../../base/errors.js';
@@ -48,23 +47,20 @@ type Members = readonly [ServeAccess, ...ServeAccess[]];
 export interface Service {
   readonly members: Members;
   readonly isList: boolean;
-  /** The port to listen on; by default that of the settings. */
-  readonly port?: number | undefined;
 }
 
 /**
- * Serves until `stop`, or until the settings have `changed` and no job runs. Calls `listening` with the address. `finished` is false when a job did not end in time.
+ * Serves until `stop`. Calls `listening` with the address. `finished` is false when a job did not end in time.
  */
 export async function serveAll(
-  { members, isList, port: given }: Service,
-  signals: RunSignals & { readonly changed: AbortSignal },
+  { members, isList }: Service,
+  signals: RunSignals,
   listening: (url: string) => void,
 ): Promise<{ finished: boolean }> {
   const [first] = members;
   refuseTooLittleMemory(first.config);
   const { config, log, programVersion: version } = first;
-  const { host, allowedHosts } = config.serve;
-  const port = given ?? config.serve.port;
+  const { host, port, allowedHosts } = config.serve;
   const { token } = first.secrets;
   const access = needsLogin(config.serve) ? config.serve : undefined;
   // The report and the topics have titles of conversations and names of companies and users.
@@ -80,10 +76,6 @@ export async function serveAll(
     const all = await assembleAll(scope, members, signals, service);
     // One board is read at a time: each takes the memory of a query.
     const inTurn = oneAtATime();
-    // New settings start another server: nothing may follow the one that is over.
-    const over = new AbortController();
-    scope.defer(() => over.abort());
-    const following = AbortSignal.any([signals.stop, over.signal]);
     const sites = all.map(({ member, scheduler, metrics, facts, name }) => {
       const organization = isList ? { name, base: `/o/${name}` } : undefined;
       const sheets =
@@ -96,7 +88,7 @@ export async function serveAll(
         run: runReader(member),
         report: showsNames ? reportSource(member, { base: organization?.base ?? '' }) : undefined,
         intake: intakeOf(member, (what, work) => scheduler.exclusively(what, work)),
-        topics: showsNames ? topicsOf(member, inTurn, following, sheets ?? null) : undefined,
+        topics: showsNames ? topicsOf(member, inTurn, signals.stop, sheets ?? null) : undefined,
         sheets,
       };
     });
@@ -115,23 +107,9 @@ export async function serveAll(
     for (const notifier of notifiers) notifier.start();
     for (const { scheduler } of all) await scheduler.start();
     listening(server.url);
-    await ended(signals, () => all.every(({ scheduler }) => scheduler.view().running === null));
+    if (!signals.stop.aborted) await once(signals.stop, 'abort');
   });
   return { finished };
-}
-
-/** Resolves at `stop`, or when it was said that the settings have changed and nothing is at work. */
-async function ended(
-  { stop, changed }: { readonly stop: AbortSignal; readonly changed: AbortSignal },
-  isIdle: () => boolean,
-): Promise<void> {
-  if (stop.aborted) return;
-  // The signal outlasts this server: nothing of it may be left behind there.
-  const over = new AbortController();
-  const stopped = once(stop, 'abort', { signal: over.signal }).catch(() => undefined);
-  if (!changed.aborted) await Promise.race([stopped, once(changed, 'abort')]);
-  while (!stop.aborted && !isIdle()) await Promise.race([stopped, delay(500)]);
-  over.abort();
 }
 
 /** A run of `serve --once`, with the organization of a list. */

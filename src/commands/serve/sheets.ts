@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, extname, join, parse } from 'node:path';
-import { makeFolder } from '../../base/atomic-file.js';
+import { makeFolder, writeAtomicallySync } from '../../base/atomic-file.js';
 import { iso, systemClock } from '../../base/clock.js';
 import { StoppedError, sentencesOf, UsageError } from '../../base/errors.js';
 import { countBy, groupBy } from '../../base/group-by.js';
@@ -35,6 +35,10 @@ const mostLines = 100;
 
 /** After something that failed for another reason than its file, such as a full disk. */
 const retryMs = 60_000;
+
+/** How long a file is kept that was sent in a session that had ended. */
+const keptMs = 3_600_000;
+const keptEnding = '.late';
 
 /** Sends what is queued, and publishes it some time later (`serve.sendAfterConfirm`). */
 export interface SendNow {
@@ -111,6 +115,17 @@ export function sheetsOf(
         : await cancelChanges(setup, selection, options);
     const refused = made.flatMap(({ id, reason }) => (reason === null ? [] : [{ what: id, why: reason }]));
     return { leftOut: refused, leftOutCount: refused.length };
+  }
+
+  /** The names of the files that are kept, by person; their bytes are in `imports`, where a request to forget finds them. */
+  const kept = new Map<string, { readonly name: string; readonly until: number }>();
+  const imports = join(config.dataDir, 'imports');
+  const keptPath = (by: string) =>
+    join(imports, `${createHash('sha256').update(by).digest('hex')}${keptEnding}`);
+
+  function removeKept(by: string): void {
+    kept.delete(by);
+    rmSync(keptPath(by), { force: true });
   }
 
   const queue = queueReader(setup);
@@ -198,6 +213,29 @@ export function sheetsOf(
         return previews.add(plan, source);
       });
       return added.id;
+    },
+
+    keep({ name, bytes }, by) {
+      makeFolder(imports);
+      writeAtomicallySync(keptPath(by.name), bytes);
+      const one = { name, until: clock.monotonic() + keptMs };
+      kept.set(by.name, one);
+      const atItsEnd = () => {
+        if (kept.get(by.name) === one) removeKept(by.name);
+      };
+      void clock.sleep(keptMs, stop).then(atItsEnd, atItsEnd);
+    },
+
+    takeKept(by) {
+      const one = kept.get(by.name);
+      const path = keptPath(by.name);
+      // A request to forget may have deleted it.
+      const file =
+        one && one.until > clock.monotonic() && existsSync(path)
+          ? { name: one.name, bytes: readFileSync(path) }
+          : null;
+      removeKept(by.name);
+      return file;
     },
 
     async undo(id, by) {
@@ -314,8 +352,11 @@ function conditionOf({ about, priority, state, company, text }: SheetFilter): st
 /** The folders of downloads begin with this. */
 const downloadPrefix = 'download-';
 
-/** Removes what a killed process wrote for a download. */
+/** Removes what a killed process wrote for a download, or kept until a person had logged in again. */
 function removeLeftovers(dataDir: string): void {
+  const imports = join(dataDir, 'imports');
+  for (const name of existsSync(imports) ? readdirSync(imports) : [])
+    if (name.endsWith(keptEnding)) rmSync(join(imports, name), { force: true });
   const reports = join(dataDir, 'reports');
   for (const name of existsSync(reports) ? readdirSync(reports) : [])
     if (name.startsWith(downloadPrefix)) rmSync(join(reports, name), { recursive: true, force: true });

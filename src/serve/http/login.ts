@@ -17,8 +17,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks; null before the login, and where no login is needed. */
     person: Person | null;
+    /** Who sends a sheet in a session that has ended: the file is kept until that person has logged in again. */
+    lateSender: Person | null;
     /** The form that was sent; null until it is read. */
     form: Form | null;
+  }
+  interface FastifyContextConfig {
+    /** Whether what is sent here is kept where the session has ended. */
+    keepsLateFile?: boolean;
   }
 }
 
@@ -37,16 +43,13 @@ interface Form {
 
 const sessionCookie = 'signalhouse';
 const sessionMs = 12 * 3_600_000;
+/** For how long a session that has ended is known as such. */
+const endedMs = 12 * 3_600_000;
 const loginPath = '/login';
 /** Logins a minute with one name, and from one address: neither many names nor many addresses allow more guesses. */
 const maxLogins = { name: 5, address: 20 };
 /** Larger than any sheet of the program: 20,000 topics take 5 MB. */
 const maxUploadBytes = 20_000_000;
-
-/** Who is logged in. New settings replace the server, not the process: those who may still log in as before stay signed in. */
-const sessions = new Map<string, { name: string; passwordHash: string | undefined; until: number }>();
-/** A token of one person is of no use in the browser of another. */
-const formKey = randomBytes(32).toString('hex');
 
 export function needsLogin({ users, userHeader }: AccessSettings): boolean {
   return users.length > 0 || userHeader !== null;
@@ -88,8 +91,9 @@ export async function requireLogin(
   await app.register(csrf.default, {
     cookieKey: `${sessionCookie}-form`,
     cookieOpts: cookieOptions,
-    csrfOpts: { hmacKey: formKey },
-    getUserInfo: ({ person }) => ownerOf(person),
+    // A token of one person is of no use in the browser of another.
+    csrfOpts: { hmacKey: randomBytes(32).toString('hex') },
+    getUserInfo: ({ person, lateSender }) => ownerOf(person ?? lateSender),
     getToken: (request) => field(request, 'token'),
   });
   // A page of topics has four fields a row, and a column that is pasted is one.
@@ -102,6 +106,7 @@ export async function requireLogin(
   });
 
   const users = new Map(access.users.map((user) => [keyOf(user.name), user]));
+  const sessions = new Map<string, { person: Person; until: number }>();
   const isProxy = proxyCheck(access.proxies);
   const { userHeader } = access;
 
@@ -114,19 +119,25 @@ export async function requireLogin(
     return { name, role: users.get(keyOf(name))?.role ?? 'read' };
   }
 
-  function loggedIn({ cookies }: FastifyRequest): Person | null {
+  function sessionOf({ cookies }: FastifyRequest) {
     const session = sessions.get(cookies[sessionCookie] ?? '');
-    const user = session && session.until > clock.monotonic() ? users.get(session.name) : undefined;
-    return user && user.passwordHash === session?.passwordHash ? user : null;
+    if (!session) return null;
+    return { person: session.person, hasEnded: session.until <= clock.monotonic() };
   }
 
   app.decorateRequest('person', null);
+  app.decorateRequest('lateSender', null);
   app.addHook('onRequest', async (request, reply) => {
     // Its pages have forms.
     const policy = String(reply.getHeader('content-security-policy'));
     reply.header('content-security-policy', policy.replace("form-action 'none'", "form-action 'self'"));
-    request.person = named(request) ?? loggedIn(request);
+    const session = sessionOf(request);
+    request.person = named(request) ?? (session?.hasEnded ? null : (session?.person ?? null));
     if (request.person !== null || request.routeOptions.url === loginPath) return;
+    if (request.method === 'POST' && request.routeOptions.config.keepsLateFile) {
+      request.lateSender = session?.person ?? null;
+      if (request.lateSender !== null) return;
+    }
     if (request.routeOptions.url?.endsWith('.json'))
       return reply.code(401).send({ code: 'unauthorized', message: 'Log in first.' });
     return reply.redirect(`${loginPath}?next=${encodeURIComponent(request.url)}`, 303);
@@ -154,7 +165,10 @@ export async function requireLogin(
 
   app.get<{ Querystring: { next?: unknown } }>(loginPath, async (request, reply) => {
     const next = localPath(request.query.next, home);
-    return request.person ? reply.redirect(next, 303) : showLogin(reply, next);
+    if (request.person) return reply.redirect(next, 303);
+    // Signing out takes the cookie away.
+    const hadSession = request.cookies[sessionCookie] !== undefined;
+    return showLogin(reply, next, '', hadSession ? endedText(next) : null);
   });
 
   // Each takes 32 MB.
@@ -185,18 +199,18 @@ export async function requireLogin(
         );
     }
     const [name, next] = [keyOf(field(request, 'name')), localPath(field(request, 'next'), home)];
-    const passwordHash = users.get(name)?.passwordHash;
-    const isRight = await inTurn(() => isPassword(field(request, 'password'), passwordHash));
+    const person = users.get(name);
+    const isRight = await inTurn(() => isPassword(field(request, 'password'), person?.passwordHash));
     const entered = field(request, 'name')
       .replaceAll(/[\p{Cc}\p{Cs}]/gu, '')
       .slice(0, 100);
     tried({ name: entered, address: request.ip, outcome: isRight ? 'done' : 'failed' });
-    if (!isRight) throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
-    for (const [id, { until }] of sessions) if (until <= clock.monotonic()) sessions.delete(id);
+    if (!isRight || !person) throw new HttpError(401, 'unauthorized', 'The name or the password is wrong.');
+    for (const [id, { until }] of sessions) if (until + endedMs <= clock.monotonic()) sessions.delete(id);
     const id = randomBytes(32).toString('base64url');
-    sessions.set(id, { name, passwordHash, until: clock.monotonic() + sessionMs });
+    sessions.set(id, { person, until: clock.monotonic() + sessionMs });
     return reply
-      .setCookie(sessionCookie, id, { ...cookieOptions, maxAge: sessionMs / 1000 })
+      .setCookie(sessionCookie, id, { ...cookieOptions, maxAge: (sessionMs + endedMs) / 1000 })
       .redirect(next, 303);
   });
 
@@ -242,7 +256,8 @@ async function readForm(request: FastifyRequest): Promise<Form> {
   let file: Form['file'] = null;
   if (!request.isMultipart()) return { fields, file };
   try {
-    for await (const part of request.parts(request.person === null ? forStrangers : {})) {
+    const isStranger = request.person === null && request.lateSender === null;
+    for await (const part of request.parts(isStranger ? forStrangers : {})) {
       if (part.type === 'field') {
         // A line for each value of a field that is sent several times.
         const before = fields.get(part.fieldname);
@@ -259,6 +274,14 @@ async function readForm(request: FastifyRequest): Promise<Form> {
     if (typeof error === 'object' && error !== null && 'statusCode' in error) throw error;
     throw new HttpError(400, 'bad_request', 'The form did not arrive as a whole. Send it again.');
   }
+}
+
+/** Where a person sends a file that was kept, once there is a session again. */
+export const lateFilePath = '/sheets/kept';
+
+function endedText(next: string): string {
+  if (!next.endsWith(lateFilePath)) return 'Your session ended. Log in again.';
+  return 'Your session ended. Log in again within an hour: your file is kept until then.';
 }
 
 function keyOf(name: string): string {

@@ -136,11 +136,6 @@ export class Metrics {
     this.#service.served(route, status, ms, this.options.organization);
   }
 
-  /** Goes on counting from what an earlier process counted. */
-  restore(runs: Iterable<readonly [job: string, outcome: string, number: number]>): void {
-    for (const [job, outcome, number] of runs) this.#counters.runs.inc({ job, outcome }, number);
-  }
-
   /** The text for Prometheus. While `facts` is null, their metrics are absent. */
   render(facts: Facts | null, schedule: ScheduleView, now: number): Promise<string> {
     const { version, service } = this.options;
@@ -229,11 +224,6 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
   gauge('published_timestamp_seconds', 'When the snapshot was published.', seconds(publishedAt));
   gauge('rows', 'Rows in the published snapshot.', by('table', rows));
   gauge('queue_changes', 'Changes to push, by status.', by('status', queue));
-  gauge(
-    'complete_timestamp_seconds',
-    'When a resource was last complete.',
-    byResource(freshness, ({ at }) => seconds(at)),
-  );
   gauge(
     'freshness_seconds',
     'Time since a resource was last complete.',

@@ -11,7 +11,7 @@ import {
   sheetsPage,
 } from '../page/sheets.js';
 import { answerTo, HttpError, personOf, sendPage, writerOf } from './guard.js';
-import { field, fields } from './login.js';
+import { field, fields, lateFilePath } from './login.js';
 
 export interface SheetFile {
   readonly name: string;
@@ -24,6 +24,10 @@ export interface Sheets {
   download(filter: SheetFilter, by: Person): Promise<SheetFile>;
   /** Stores a sheet, and returns its id. Rejects with UsageError for a file that is not one. */
   upload(file: SheetFile, by: Person): Promise<string>;
+  /** Keeps a file for an hour, in place of one that was kept before, until the person has logged in again. */
+  keep(file: SheetFile, by: Person): void;
+  /** Takes the file that was kept; null when there is none. */
+  takeKept(by: Person): SheetFile | null;
   /** Prepares the undo of what was applied of a sheet, and returns the id of the undo. */
   undo(id: string, by: Person): Promise<string>;
   decide(id: string, decision: 'confirm' | 'cancel', by: Person): Promise<void>;
@@ -69,8 +73,15 @@ export function sheetRoutes(
     ),
   );
 
-  const uploads = { config: { rateLimit: { max: 30, timeWindow: 60_000 } } };
+  const uploads = { config: { rateLimit: { max: 30, timeWindow: 60_000 }, keepsLateFile: true } };
   app.post('/sheets', uploads, async (request, reply) => {
+    const { lateSender, form } = request;
+    if (lateSender !== null) {
+      const isKept = lateSender.role === 'write' && form?.file != null;
+      if (isKept) sheets.keep(form.file, lateSender);
+      const next = `${app.prefix}${isKept ? lateFilePath : '/sheets'}`;
+      return reply.redirect(`/login?next=${encodeURIComponent(next)}`, 303);
+    }
     const by = writerOf(request);
     return orSay(request, reply, async () => {
       const file = request.form?.file;
@@ -79,6 +90,16 @@ export function sheetRoutes(
       return reply.redirect(`${app.prefix}/sheets/${await sheets.upload(file, by)}`, 303);
     });
   });
+
+  app.get(lateFilePath, (request, reply) =>
+    orSay(request, reply, async () => {
+      const by = writerOf(request);
+      const file = sheets.takeKept(by);
+      if (file === null)
+        throw new UsageError('Your file is not kept any more.', [], { hint: 'Choose it again.' });
+      return reply.redirect(`${app.prefix}/sheets/${await sheets.upload(file, by)}`, 303);
+    }),
+  );
 
   app.get<{ Params: { id: string } }>('/sheets/:id', async (request, reply) => {
     const sheet = await sheets.look(request.params.id);

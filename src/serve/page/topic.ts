@@ -2,20 +2,9 @@ import type { Iso } from '../../base/clock.js';
 import { count, counted, plainWord } from '../../base/units.js';
 import { settableLifecycleStates, urgentFirst } from '../../contract/topics.js';
 import { sparkline } from '../../view/charts.js';
-import {
-  badge,
-  type Html,
-  html,
-  linked,
-  notListed,
-  type Piece,
-  quiet,
-  type Row,
-  section,
-  table,
-} from '../../view/html.js';
-import { clockOf, type Fact, type Words } from '../../view/view.js';
-import { factsHtml, fieldHtml } from '../../view/view-html.js';
+import { type Html, html, linked, quiet, type Row, section, table } from '../../view/html.js';
+import { type Block, clockOf, type Fact, type Words } from '../../view/view.js';
+import { factsHtml, fieldHtml, sectionHtml } from '../../view/view-html.js';
 import { button, check, form, hidden, menu } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { sentSection } from './sheets.js';
@@ -28,7 +17,6 @@ import {
   editingOf,
   fieldMenu,
   marksOf,
-  maxListed,
   seenField,
   stateText,
   type TopicLine,
@@ -152,14 +140,15 @@ const leftOut = quiet('The published file leaves this out.');
 
 /** A section of something that the published file may leave out. */
 function part<T>(
+  frame: Frame,
   id: string,
   heading: string,
   found: readonly T[] | null,
   nothing: string,
-  shown: (found: readonly T[]) => Piece,
-): Html {
-  const content = found === null ? leftOut : found.length === 0 ? quiet(nothing) : shown(found);
-  return section(id, heading, content);
+  shown: (found: readonly T[]) => Block,
+): Html | null {
+  const block = found === null ? leftOut : found.length === 0 ? quiet(nothing) : shown(found);
+  return sectionHtml({ id, heading, blocks: [block] }, frame);
 }
 
 export function topicPage(content: PageContent, details: TopicDetails): string {
@@ -174,10 +163,10 @@ export function topicPage(content: PageContent, details: TopicDetails): string {
     isLive: false,
     script: 'topics.js',
     main: html`${sentSection(details.sent, content)}${stateSection(details, editing)}${aboutSection(details, frame)}
-${part('asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'No person from outside takes part.', (people) => askersTable(people, frame))}
-<div class="columns">${part('telling', 'Most telling messages', said('telling'), 'There are no messages from outside.', (all) => messageList(all, frame))}${part('latest', 'Latest messages', said('latest'), 'There are no messages yet.', (all) => messageList(all, frame))}</div>
-${part('related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, editing))}
-${part('timeline', 'What happened', details.timeline, 'Nothing is recorded.', (all) => timelineTable(all, frame))}${draftSection(editing, pathOf(id))}`,
+${part(frame, 'asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'No person from outside takes part.', (people) => askersTable(people, frame))}
+<div class="columns">${part(frame, 'telling', 'Most telling messages', said('telling'), 'There are no messages from outside.', (all) => messageList(all, frame))}${part(frame, 'latest', 'Latest messages', said('latest'), 'There are no messages yet.', (all) => messageList(all, frame))}</div>
+${part(frame, 'related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, editing))}
+${part(frame, 'timeline', 'What happened', details.timeline, 'Nothing is recorded.', timelineTable)}${draftSection(editing, pathOf(id))}`,
   });
 }
 
@@ -286,31 +275,33 @@ const shownText = 400;
 function quote({ text, source, url, at }: Said, { times }: Frame): Html {
   const all = text ?? '';
   const shown = all.length > shownText ? `${all.slice(0, shownText)}…` : all;
-  return html`<q>${shown}</q> <span class="quiet">${linked(source ?? 'source', url)}, ${times.at(at)}</span>`;
+  return html`<q>${shown}</q> <span class="quiet">${sourceLink({ source, url })}, ${times.at(at)}</span>`;
+}
+
+function sourceLink({ source, url }: Pick<Said, 'source' | 'url'>): Html {
+  return html`${linked(source ?? 'source', url)}`;
 }
 
 const star = html` <abbr title="VIP">★</abbr>`;
 
-function askersTable(people: readonly Asker[], frame: Frame): Html {
-  const rows = people
-    .slice(0, maxListed)
-    .map(
-      (one): Row => [
-        html`${one.name ?? one.id}${one.isVip ? star : null}`,
-        one.company === null ? null : companyLink(one.company, frame),
-        one.messages,
-        one.last.at === null ? null : quote(one.last, frame),
-      ],
-    );
-  const found = table('asking-table', 'Who asked', ['Person', 'Company', 'Messages#', 'Said last'], rows);
-  return html`${found}${notListed(people.length - rows.length)}`;
+function askersTable(people: readonly Asker[], frame: Frame): Block {
+  const rows = people.map((one): Words[] => [
+    [one.name ?? one.id, one.isVip ? star : null],
+    one.company && companyLink(one.company, frame),
+    one.messages,
+    one.last.at && quote(one.last, frame),
+  ]);
+  return { columns: ['Person', 'Company', 'Messages#', 'Said last'], rows };
 }
 
-function messageList(all: NonNullable<TopicDetails['messages']>, frame: Frame): Html {
-  return html`<ul class="lines">${all.map(
-    (one) =>
-      html`<li><strong>${one.name ?? 'unknown'}</strong>${one.isVip ? star : null}${one.companyName === null ? null : `, ${one.companyName}`}${one.side === 'staff' ? html` ${badge('quiet', 'staff')}` : null}: ${quote(one, frame)}</li>`,
-  )}</ul>`;
+function messageList(all: NonNullable<TopicDetails['messages']>, frame: Frame): Block {
+  const list = all.map((one): Words => {
+    const company = one.companyName === null ? null : `, ${one.companyName}`;
+    const staff: Words = one.side === 'staff' ? [' ', { badge: 'staff', tone: 'quiet' }] : null;
+    const name = html`<strong>${one.name ?? 'unknown'}</strong>`;
+    return [name, one.isVip ? star : null, company, staff, ': ', quote(one, frame)];
+  });
+  return { list };
 }
 
 const kinds = {
@@ -319,31 +310,23 @@ const kinds = {
   superseded: 'superseded by this',
 };
 
-function relatedTable(all: NonNullable<TopicDetails['related']>, editing: Editing): Html {
-  const { link } = editing.frame;
-  const rows = all.map(
-    ({ id, title, kind, reasons }): Row => [
-      html`<a href="${link(pathOf(id))}">${title ?? id}</a>${marksOf(id, editing)}`,
-      kinds[kind],
-      (reasons ?? []).join('; '),
-    ],
-  );
-  return table('related-table', 'Related topics', ['Topic', 'How', 'Why'], rows);
+function relatedTable(all: NonNullable<TopicDetails['related']>, editing: Editing): Block {
+  const rows = all.map(({ id, title, kind, reasons }): Words[] => [
+    [{ path: pathOf(id), words: title ?? id }, marksOf(id, editing)],
+    kinds[kind],
+    (reasons ?? []).join('; '),
+  ]);
+  return { columns: ['Topic', 'How', 'Why'], rows };
 }
 
-function timelineTable(all: readonly TopicEvent[], { times }: Frame): Html {
-  const rows = all
-    .slice(0, maxListed)
-    .map(
-      ({ at, by, from, text, fields }): Row => [
-        times.at(at),
-        html`${text && html`<span class="value">${text}</span>`}${fields.map(({ name, from, to: now }) => fieldHtml({ name, from: plainWord(from), to: plainWord(now) }))}`,
-        by,
-        from,
-      ],
+function timelineTable(all: readonly TopicEvent[]): Block {
+  const rows = all.map(({ at, by, from, text, fields }): Words[] => {
+    const changed = fields.map(({ name, from: before, to }) =>
+      fieldHtml({ name, from: plainWord(before), to: plainWord(to) }),
     );
-  const found = table('timeline-table', 'Timeline, newest first', ['When', 'What', 'By', 'Known from'], rows);
-  return html`${found}${notListed(all.length - rows.length)}`;
+    return [clockOf(at), [text && html`<span class="value">${text}</span>`, ...changed], by, from];
+  });
+  return { columns: ['When', 'What', 'By', 'Known from'], rows };
 }
 
 export function companyPage(content: PageContent, details: CompanyDetails): string {
@@ -355,7 +338,7 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
   const list = (key: string, name: string, nothing: string, test: (topic: TopicLineState) => boolean) => {
     const found = asked?.filter(test) ?? null;
     const heading = `${name} (${count(found?.length ?? 0)})`;
-    return part(key, heading, found, nothing, (all) => askedTable(key, heading, all, frame));
+    return part(frame, key, heading, found, nothing, (all) => askedTable(all, frame));
   };
   return page(frame, {
     title: name ?? id,
@@ -365,57 +348,43 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
     main: html`${sentSection(details.sent, content)}${companyState(details, editing)}${editing.token && html`<p><a class="button" href="${frame.link(`/topics?company=${encodeURIComponent(id)}`)}">Edit its open topics</a></p>`}
 ${list('going', 'What we are working on for it', 'Nothing of it is in progress.', isGoing)}
 ${list('open', 'What it asked for and is open', 'Nothing of it is open.', (one) => one.isOpen && !isGoing(one))}
-${part('waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', (all) => waitsTable(all, frame))}
-${part('answers', 'What we told it last', details.answers, 'Staff have not written to it.', (all) => answersTable(all, frame))}
+${part(frame, 'waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', waitsTable)}
+${part(frame, 'answers', 'What we told it last', details.answers, 'Staff have not written to it.', (all) => answersTable(all, frame))}
 ${list('done', 'What is done, dismissed or archived', 'Nothing yet.', (one) => !one.isOpen)}${draftSection(editing, companyPathOf(id))}`,
   });
 }
 
 type TopicLineState = Pick<TopicLine, 'lifecycleState' | 'isOpen'>;
 
-function waitsTable(all: NonNullable<CompanyDetails['waits']>, frame: Frame): Html {
-  const rows = all.map((one): Row => {
-    const who = html`${one.name ?? 'unknown'}, since ${frame.times.at(one.at)}`;
-    return [
-      one.title ?? 'without a title',
-      topicLink(one, frame),
-      who,
-      linked(one.source ?? 'source', one.url),
-    ];
-  });
-  const columns = ['Conversation', 'Topic', 'Who waits', 'Where'];
-  return table('waiting-table', 'Where it waits for a reply', columns, rows);
+function waitsTable(all: NonNullable<CompanyDetails['waits']>): Block {
+  const rows = all.map((one): Words[] => [
+    one.title ?? 'without a title',
+    topicLink(one),
+    [one.name ?? 'unknown', ', since ', clockOf(one.at)],
+    sourceLink(one),
+  ]);
+  return { columns: ['Conversation', 'Topic', 'Who waits', 'Where'], rows };
 }
 
-function answersTable(all: NonNullable<CompanyDetails['answers']>, frame: Frame): Html {
-  const rows = all.map((one): Row => [one.name ?? 'unknown', topicLink(one, frame), quote(one, frame)]);
-  return table('answers-table', 'What we told it last', ['Who', 'Topic', 'Message'], rows);
+function answersTable(all: NonNullable<CompanyDetails['answers']>, frame: Frame): Block {
+  const rows = all.map((one): Words[] => [one.name ?? 'unknown', topicLink(one), quote(one, frame)]);
+  return { columns: ['Who', 'Topic', 'Message'], rows };
 }
 
-function topicLink({ topicId, topicTitle }: AboutTopic, { link }: Frame): Piece {
-  return topicId === null ? null : html`<a href="${link(pathOf(topicId))}">${topicTitle ?? topicId}</a>`;
+function topicLink({ topicId, topicTitle }: AboutTopic): Words {
+  return topicId === null ? null : { path: pathOf(topicId), words: topicTitle ?? topicId };
 }
 
-function askedTable(
-  id: string,
-  heading: string,
-  all: NonNullable<CompanyDetails['asked']>,
-  frame: Frame,
-): Html {
-  const rows = all
-    .slice(0, maxListed)
-    .map(
-      (one): Row => [
-        html`<a href="${frame.link(pathOf(one.id))}">${one.title ?? one.id}</a>`,
-        plainWord(one.priority),
-        stateText(one),
-        one.people,
-        one.messages,
-        frame.times.age(one.lastAt),
-      ],
-    );
-  const columns = ['Topic', 'Priority', 'Lifecycle', 'People#', 'Messages#', 'Last message'];
-  return html`${table(`${id}-table`, heading, columns, rows)}${notListed(all.length - rows.length)}`;
+function askedTable(all: NonNullable<CompanyDetails['asked']>, { times }: Frame): Block {
+  const rows = all.map((one): Words[] => [
+    { path: pathOf(one.id), words: one.title ?? one.id },
+    plainWord(one.priority),
+    stateText(one),
+    one.people,
+    one.messages,
+    times.age(one.lastAt),
+  ]);
+  return { columns: ['Topic', 'Priority', 'Lifecycle', 'People#', 'Messages#', 'Last message'], rows };
 }
 
 function companyState({ company, money }: CompanyDetails, editing: Editing): Html {

@@ -341,7 +341,7 @@ export function draftPath(frame: Frame, next: string): string {
 }
 
 /** The most rows of a table about one topic or company, and the most edits of a draft: a preview shows all. */
-export const maxListed = 100;
+const maxListed = 100;
 
 /** The reader's draft, at the bottom of the window: what it has, what changed since, and the way on. */
 export function draftSection({ frame, token, list }: Editing, next: string): Html | null {

@@ -52,7 +52,14 @@ export function stageGroups(
       const text = partText(one, 'messages');
       let parsed: readonly unknown[] | undefined;
       const messages = () => (parsed ??= messagesOf(one.item) as unknown[]);
-      staging.parts(child.name, id, text, () => stageMessages(staging, id, messages(), text));
+      let isStaged = false;
+      staging.parts(child.name, id, text, () => {
+        isStaged = true;
+        stageMessages(staging, id, messages(), text);
+      });
+      // Another answer of this run may have brought the same, and could not tell whether it was all: this one may.
+      const mayTell = child.countsMessages !== undefined && !staging.seenContent.isOfEarlierRun(id);
+      if (isStaged || mayTell) stageMembers(staging, id, messages());
       if (child.countsMessages) staging.messages += messages().filter(isCounted).length;
     }
   } catch (error) {
@@ -101,8 +108,11 @@ function stageMessages(
     { reduce: (item, one) => withoutAuthors(item, one, positions.get(item)), texts: text.elements() },
   );
   for (const one of staged) stageAuthors(staging, authorsOf(one));
+}
+
+/** An answer may show a conversation in part: what counts its messages says whether these are all (doubts.ts). */
+function stageMembers(staging: Staging, groupId: string, messages: readonly unknown[]): void {
   const ids = messages.flatMap((item) => (isObject(item) ? (idOf(item) ?? []) : []));
-  // An answer may show a conversation in part: what counts its messages says whether these are all (doubts.ts).
   staging.members('messages', groupId, ids, { isWhole: false });
 }
 

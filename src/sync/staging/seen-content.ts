@@ -33,6 +33,11 @@ export class SeenContent {
     return false;
   }
 
+  /** Whether what is remembered of `name` is what an earlier run stored. */
+  isOfEarlierRun(name: string): boolean {
+    return this.#seen.get(numberOf(md5(name)))?.no === 0;
+  }
+
   /** Adds what earlier runs stored: rows of sql/sync/stored_parts.sql and sql/sync/stored_conversations.sql. */
   addStored(parts: readonly StoredContent[], conversations: readonly StoredContent[]): void {
     for (const { name, content } of parts.slice(0, mostEntries)) this.#seen.set(name, { content, no: 0 });

@@ -42,6 +42,7 @@ it.each<readonly [what: string, name: string, bytes: string | Uint8Array]>([
   ['JSON with a line break before the name', 'reports/a.ndjson', '{"content":"Hi\\nJosé Castellanos"}\n'],
   ['JSON with escapes', 'reports/a.json', '{"name":"Jos\\u00e9 Castellanos"}'],
   ['HTML with references', 'reports/a.html', '<p>Jos&#233; Castellanos</p>'],
+  ['an upload that waits for a login', 'imports/a.late', 'id,who\n1,José Castellanos\n'],
   ['the beginning of a message', 'imports/a.json', '["I could not log in since the last update, what…"]'],
   ['a link', 'reports/a.html', '<a href="mailto:jose.9%40mail.example">Write</a>'],
   ['a compressed file', 'reports/a.csv.gz', gzipSync('1,Nobody')],

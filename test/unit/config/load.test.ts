@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import {
   fileProblems,
   loadConfig,
   loadConfigWithCredentials,
-  missingKeyFiles,
+  loadServeConfig,
   organizationNames,
   type Sources,
 } from '../../../src/config/load.js';
@@ -169,25 +169,58 @@ describe('what is wrong', () => {
   });
 });
 
-it('a variable whose name is like one of ours has no effect, and is told', () => {
-  const env = {
-    SIGNALHOUSE_RATELIMIT_REQUESTS: '5',
-    SIGNALHOUSE_API_KEYFILE: '/k',
-    SIGNALHOUSE_DATA: '/d',
-    // Of our own commands after a publication, and of Kubernetes.
-    SIGNALHOUSE_SETTINGS: 'x',
-    SIGNALHOUSE_PUBLISHED: 'x',
-    SIGNALHOUSE_FULL_SNAPSHOT: 'x',
-    SIGNALHOUSE_SERVICE_HOST: 'x',
-    SIGNALHOUSE_SERVICE_PORT_HTTP: 'x',
-    SIGNALHOUSE_PORT: 'x',
-    SIGNALHOUSE_PORT_8080_TCP_ADDR: 'x',
-  };
-  expect(loadConfig({ env }).warnings).toEqual([
-    'SIGNALHOUSE_RATELIMIT_REQUESTS has no effect; did you mean SIGNALHOUSE_RATE_LIMIT_REQUESTS?',
-    'SIGNALHOUSE_API_KEYFILE has no effect; did you mean SIGNALHOUSE_API_KEY_FILE?',
-    'SIGNALHOUSE_DATA has no effect; did you mean SIGNALHOUSE_DATA_DIR?',
-  ]);
+describe('a variable with our prefix', () => {
+  const problemsOfNames = (env: NodeJS.ProcessEnv) =>
+    problemsOf(() => loadConfig({ env })).map(({ setting, problem }) => `${setting} ${problem}`);
+
+  it('that nothing reads is an error, with what was probably meant', () => {
+    const env = {
+      SIGNALHOUSE_RATELIMIT_REQUESTS: '5',
+      SIGNALHOUSE_API_KEYFILE: '/k',
+      SIGNALHOUSE_DATA: '/d',
+      SIGNALHOUSE_SERVE_PORT: '8081',
+      SIGNALHOUSE_ZEBRA: 'x',
+      SIGNALHOUSE_LEFT_EMPTY: '',
+    };
+    const unread = 'is not a variable that Signalhouse reads';
+    expect(problemsOfNames(env)).toEqual([
+      `SIGNALHOUSE_RATELIMIT_REQUESTS ${unread}; did you mean SIGNALHOUSE_RATE_LIMIT_REQUESTS?`,
+      `SIGNALHOUSE_API_KEYFILE ${unread}; did you mean SIGNALHOUSE_API_KEY_FILE?`,
+      `SIGNALHOUSE_DATA ${unread}; did you mean SIGNALHOUSE_DATA_DIR?`,
+      expect.stringContaining(`SIGNALHOUSE_SERVE_PORT ${unread}`),
+      `SIGNALHOUSE_ZEBRA ${unread}`,
+    ]);
+  });
+
+  it('is none where Kubernetes sets it for a Service', () => {
+    const env = {
+      SIGNALHOUSE_SERVICE_HOST: '10.0.0.1',
+      SIGNALHOUSE_SERVICE_PORT: '8080',
+      SIGNALHOUSE_SERVICE_PORT_HTTP: '8080',
+      SIGNALHOUSE_PORT: 'tcp://10.0.0.1:8080',
+      SIGNALHOUSE_ACME_PORT: 'tcp://10.0.0.1:8080',
+      SIGNALHOUSE_PORT_8080_TCP_ADDR: '10.0.0.1',
+    };
+    expect(problemsOfNames(env)).toEqual([]);
+  });
+
+  it('is none where this project itself sets or reads it', () => {
+    const root = new URL('../../../', import.meta.url);
+    const files = ['compose.yaml', 'Dockerfile', 'deploy', 'docs', 'integrations', 'src', 'test/support'];
+    const all = files.flatMap((name) => {
+      const path = fileURLToPath(new URL(name, root));
+      if (statSync(path).isFile()) return [path];
+      const found = readdirSync(path, { recursive: true, withFileTypes: true });
+      return found.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name));
+    });
+    const names = all.flatMap(
+      (path) => readFileSync(path, 'utf8').match(/\bSIGNALHOUSE_\w*[A-Z](?!\w)/g) ?? [],
+    );
+    expect(new Set(names).size).toBeGreaterThan(20);
+    const env = Object.fromEntries(names.map((name) => [name, '100']));
+    const problems = problemsOfNames(env).filter((one) => one.includes('is not a variable'));
+    expect(problems).toEqual([]);
+  });
 });
 
 it('config/default.yaml changes nothing', () => {
@@ -272,10 +305,11 @@ describe('a problem of a file', () => {
     expect(found).toContainEqual(expect.stringContaining(problem));
   });
 
-  it('is found without the environment and the files that it names', () => {
+  it('is found without the environment, and in the key file that it names', () => {
     const text = 'dataDir: /x\napi:\n  baseUrl: http://api.example.com/v1\n  keyFile: /nowhere\n';
     expect(fileProblems(file(text, 'located.yaml'), {}).map(({ setting, line }) => [setting, line])).toEqual([
       [expect.stringContaining('located.yaml: api.baseUrl'), 3],
+      [expect.stringContaining('located.yaml: api.keyFile'), 4],
     ]);
   });
 });
@@ -401,7 +435,7 @@ describe('a file with organizations', () => {
   const list = `dataDir: /srv
 api: {baseUrl: https://api.example.com/v1}
 rateLimit: {requests: 60}
-serve: {metricsFile: /var/metrics/signals.prom}
+push: {onConflict: overwrite}
 organizations:
   - name: acme
     api: {keyFile: /nowhere/acme}
@@ -426,7 +460,7 @@ organizations:
     const acme = loadConfig({ configFile, env, organization: 'acme' });
     expect(acme).toMatchObject({ organization: 'acme', dataDir: '/srv/acme', jobsAtOnce: 1 });
     expect(acme.rateLimit).toEqual({ requests: 90, windowMs: 5000 });
-    expect(acme.serve.metricsFile).toBe('/var/metrics/signals-acme.prom');
+    expect(acme.push.onConflict).toBe('overwrite');
     const globex = loadConfig({ configFile, env, organization: 'globex', together: 30 });
     expect(globex).toMatchObject({ organization: 'globex', dataDir: '/mnt/globex', jobsAtOnce: 2 });
     expect(globex.rateLimit).toEqual({ requests: 90, windowMs: 1000 });
@@ -479,7 +513,9 @@ organizations:
   });
 
   it('names the entry of a setting that is wrong, or the top of the file, once', () => {
-    const configFile = file(`sync: {recheck: often}\n${list}  - {name: third, push: {onConflict: fight}}`);
+    const configFile = file(
+      `sync: {recheck: often}\n${list.replace('/nowhere/acme', file('key'))}  - {name: third, push: {onConflict: fight}}`,
+    );
     expect(fileProblems(configFile, {}).map(({ setting, line }) => [setting, line])).toEqual([
       [`${configFile}: sync.recheck`, 1],
       [`${configFile}: organizations[2].push.onConflict`, 13],
@@ -495,12 +531,29 @@ organizations:
     ]);
   });
 
-  it('is checked on a machine that has not all key files, and they are named', () => {
-    const key = file('key-of-acme');
-    const configFile = file(list.replace('/nowhere/acme', key));
-    expect(missingKeyFiles(file(list), {})).toContain('/nowhere/acme');
-    expect(missingKeyFiles(configFile, {})).not.toContain(key);
-    expect(missingKeyFiles(file('api: {keyFile: /nowhere/key}'), {})).toEqual(['/nowhere/key']);
+  it('names a key file that is not there or that holds no key, of every entry, and once where all inherit it', () => {
+    const configFile = file(list.replace('/nowhere/acme', file('key-of-acme')));
+    expect(fileProblems(configFile, {})).toEqual([]);
+    const nowhere = file(`${list}  - {name: third, api: {keyFile: ${file('')}}}\n`);
+    expect(fileProblems(nowhere, {}).map(problemText)).toEqual([
+      `${nowhere}: organizations[0].api.keyFile (line 7): /nowhere/acme cannot be read: ENOENT`,
+      expect.stringMatching(/organizations\[2\]\.api\.keyFile \(line 12\): \S+: the key is empty/),
+    ]);
+    const inherited = file('api: {keyFile: /nowhere/key}\norganizations: [{name: a}, {name: b}]');
+    expect(fileProblems(inherited, {}).map(problemText)).toEqual([
+      `${inherited}: api.keyFile (line 1): /nowhere/key cannot be read: ENOENT`,
+    ]);
+    const alone = file('api: {keyFile: /nowhere/key}');
+    expect(fileProblems(alone, {}).map(problemText)).toEqual([
+      `${alone}: api.keyFile (line 1): /nowhere/key cannot be read: ENOENT`,
+    ]);
+  });
+
+  it('is refused whole at the start of a service that has no key for one of them', () => {
+    const sources = { configFile: file(list), env: {}, organization: 'acme', together: 2 };
+    expect(told(() => loadServeConfig(sources, () => []))).toEqual([
+      expect.stringContaining('organizations[0].api.keyFile (line 7): /nowhere/acme cannot be read'),
+    ]);
   });
 
   it('has no use for the one key of SIGNALHOUSE_API_KEY, unless only one needs it', () => {

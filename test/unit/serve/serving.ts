@@ -294,17 +294,26 @@ export const emptySchedule: ScheduleView = {
 /** Options of a server around examples; what a test is about, it hands in. */
 export function serving(
   more: Partial<
-    Omit<ServerOptions, 'sites'> & Pick<Site, 'intake' | 'report' | 'run' | 'metrics' | 'topics'>
+    Omit<ServerOptions, 'sites'> & Pick<Site, 'intake' | 'report' | 'run' | 'metrics' | 'sheets' | 'topics'>
   > & {
     facts?: () => Promise<Facts>;
     schedule?: Partial<Site['schedule']>;
   } = {},
 ): ServerOptions {
-  const { facts = () => Promise.resolve(someFacts), schedule, intake, report, topics, ...rest } = more;
+  const {
+    facts = () => Promise.resolve(someFacts),
+    schedule,
+    intake,
+    report,
+    sheets,
+    topics,
+    ...rest
+  } = more;
   const { run = async () => someDetails, metrics = new Metrics({ version: '1.2.3' }), ...options } = rest;
   const site: Site = {
     intake,
     report,
+    sheets,
     topics,
     run,
     metrics,

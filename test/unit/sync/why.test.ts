@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { childText } from '../../../src/cli/text/explanation.js';
+import { childText } from '../../../src/commands/explanation.js';
 import type { ChildName } from '../../../src/contract/resources.js';
 import { batchOf, type Coverage, type Document } from '../../../src/load/batch.js';
 import type { Warehouse } from '../../../src/load/warehouse.js';

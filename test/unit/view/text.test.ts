@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cut, widthOf } from '../../../src/base/display-width.js';
 import { ago, duration, moment } from '../../../src/base/units.js';
-import { printable, record, sections, table, wrap } from '../../../src/view/text.js';
+import { printable, record, sections, table, viewText, wrap } from '../../../src/view/text.js';
 
 /** Everything up to the marks that change the direction of text. */
 const signs = fc.integer({ min: 0, max: 0x20ff }).map((code) => String.fromCharCode(code));
@@ -141,4 +141,14 @@ it('a heading from outside cannot reach the terminal', () => {
   expect(sections([['Topic 1: \u001b]8;;http://x\u0007', 'open']])).toBe(
     'Topic 1: \\u001b]8;;http://x\\u0007\n  open',
   );
+});
+
+it('a long command goes on in further lines of the same command, and a quoted word stays whole', () => {
+  const ids = Array.from({ length: 4 }, (_, at) => `c${at}00000000000000000000000000`);
+  const commands = [`signalhouse changes retry ${ids.join(' ')} --by 'Anna of the team'`];
+  const text = viewText([{ id: 'a', heading: 'Do', blocks: [{ commands }] }], 0);
+  const [, ...lines] = text.split('\n');
+  expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(80);
+  const typed = lines.join('\n').replace(/ \\\n/g, ' ').replace(/ +/g, ' ').trim();
+  expect([lines.length > 1, typed]).toEqual([true, commands[0]]);
 });

@@ -1,8 +1,14 @@
-import { afterEach, expect, it } from 'vitest';
-import { hashPassword } from '../../../../src/base/password.js';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { silentLog } from '../../../../src/base/log.js';
+import { sheetsOf } from '../../../../src/commands/serve/sheets.js';
+import { loadConfig } from '../../../../src/config/load.js';
 import type { AccessSettings, LoginAttempt } from '../../../../src/serve/http/login.js';
 import { type RunningServer, startServer } from '../../../../src/serve/http/server.js';
+import type { SheetFile, Sheets } from '../../../../src/serve/http/sheets.js';
 import { SimulatedClock } from '../../../support/simulated-clock.js';
+import { testFolder } from '../../../support/test-folders.js';
 import { password, people, userOf, Visitor } from '../../../support/visiting.js';
 import { serving } from '../serving.js';
 
@@ -20,41 +26,15 @@ afterEach(() => {
   logins = [];
 });
 
-/** The address of a server with these users; new settings replace the server, in the same process. */
-async function servedTo(users: AccessSettings['users']): Promise<string> {
-  await server?.close();
+/** The address of a server with these users. */
+async function servedTo(users: AccessSettings['users'], sheets?: Sheets): Promise<string> {
   const access = { users, proxies: ['127.0.0.1'], userHeader: null };
   const loggedIn = (login: LoginAttempt) => void logins.push(login);
-  server = await startServer({ ...serving({ access, clock, loggedIn }), port: 0 });
+  server = await startServer({ ...serving({ access, clock, loggedIn, sheets }), port: 0 });
   return server.url;
 }
 
 const isIn = async (visitor: Visitor) => (await visitor.ask('/runs')).status === 200;
-
-it('new settings sign nobody out, and a form that is open can still be sent', async () => {
-  const anna = await Visitor.of(await servedTo(people), 'anna');
-  await anna.get('/runs');
-  const { page } = anna;
-  const later = anna.at(await servedTo(people.filter(({ name }) => name !== 'ben')));
-  expect(await isIn(later)).toBe(true);
-  later.page = page;
-  await later.send('/logout', {});
-  expect([later.path, await isIn(later)]).toEqual(['/login', false]);
-});
-
-it('who was removed, or has another password, is signed out by the new settings', async () => {
-  const url = await servedTo(people);
-  const [anna, ben, rita] = await Promise.all(['anna', 'ben', 'rita'].map((name) => Visitor.of(url, name)));
-  const passwordHash = await hashPassword(`${password} again`);
-  const now = await servedTo(
-    people.flatMap((one) => (one.name === 'ben' ? [] : one.name === 'rita' ? { ...one, passwordHash } : one)),
-  );
-  expect(await Promise.all([anna, ben, rita].map((one) => one && isIn(one.at(now))))).toEqual([
-    true,
-    false,
-    false,
-  ]);
-});
 
 it('a session ends after 12 hours, however the clock is set meanwhile', async () => {
   const anna = await Visitor.of(await servedTo(people), 'anna');
@@ -65,6 +45,87 @@ it('a session ends after 12 hours, however the clock is set meanwhile', async ()
   expect(await isIn(anna)).toBe(true);
   clock.skip(3_600_001);
   expect(await isIn(anna)).toBe(false);
+});
+
+describe('a sheet that is sent after the session has ended', () => {
+  const dataDir = testFolder();
+  const imports = join(dataDir, 'imports');
+  const kept = () => (existsSync(imports) ? readdirSync(imports) : []);
+  const uploaded: (SheetFile & { by: string })[] = [];
+  const stop = new AbortController();
+
+  async function served(): Promise<string> {
+    const flags = [{ path: 'dataDir', flag: '--data-dir', value: dataDir }];
+    const setup = { config: loadConfig({ env: {}, flags }), log: silentLog, programVersion: '1', clock };
+    const schedule = { exclusively: async <T>(_: string, work: () => Promise<T>) => work() };
+    const sheets: Sheets = {
+      ...sheetsOf(setup, schedule, stop.signal),
+      upload: async ({ name, bytes }, { name: by }) => {
+        uploaded.push({ name, bytes: Buffer.from(bytes), by });
+        return 'made';
+      },
+      look: async () => null,
+    };
+    return servedTo(people, sheets);
+  }
+
+  /** Opens the page for sheets, and sends a file 13 hours later. */
+  async function late(url: string, name: string, text: string): Promise<Visitor> {
+    const visitor = await Visitor.of(url, name);
+    await visitor.get('/sheets');
+    clock.skip(13 * 3_600_000);
+    await visitor.send('/sheets', {}, { name: 'topics.csv', bytes: Buffer.from(text) });
+    return visitor;
+  }
+
+  it('is kept, and goes on after the login', async () => {
+    const anna = await late(await served(), 'anna', 'id\n1\n');
+    expect(anna.page).toContain('Your session ended');
+    expect(anna.page).toContain('your file is kept');
+    expect(kept()).toHaveLength(1);
+    const next = new URL(anna.path, 'http://localhost').searchParams.get('next') ?? '';
+    await anna.send('/login', { name: 'anna', password, next });
+    expect(anna.path).toBe('/sheets/made');
+    expect(uploaded.splice(0)).toEqual([{ name: 'topics.csv', bytes: Buffer.from('id\n1\n'), by: 'anna' }]);
+    expect(kept()).toEqual([]);
+    await anna.get('/sheets/kept');
+    expect(anna.page).toContain('not kept any more');
+  });
+
+  it('is kept for an hour, one for each person, and for no other', async () => {
+    const url = await served();
+    const anna = await late(url, 'anna', 'first');
+    await anna.logIn('anna', password, '/runs');
+    await late(url, 'anna', 'second');
+    expect(kept()).toHaveLength(1);
+    const ben = await Visitor.of(url, 'ben');
+    await ben.get('/sheets/kept');
+    expect([ben.page.includes('not kept any more'), uploaded]).toEqual([true, []]);
+    await clock.run(clock.sleep(3_600_001));
+    expect(kept()).toEqual([]);
+    await anna.logIn('anna', password, '/sheets/kept');
+    expect([anna.page.includes('not kept any more'), uploaded]).toEqual([true, []]);
+  });
+
+  it('is not kept for those who may only read, without the token of a form, or without a session', async () => {
+    const url = await served();
+    const rita = await late(url, 'rita', 'x');
+    expect(rita.page).toContain('Your session ended. Log in again.');
+    const form = new FormData();
+    form.set('file', new Blob(['x']), 'topics.csv');
+    const anna = await Visitor.of(url, 'anna');
+    clock.skip(13 * 3_600_000);
+    expect((await anna.ask('/sheets', { method: 'POST', body: form })).status).toBe(403);
+    expect((await new Visitor(url).ask('/sheets', { method: 'POST', body: form })).status).toBe(303);
+    expect(kept()).toEqual([]);
+  });
+
+  it('is removed when serve ends', async () => {
+    await late(await served(), 'anna', 'x');
+    stop.abort();
+    await new Promise(setImmediate);
+    expect(kept()).toEqual([]);
+  });
 });
 
 /** Logs in under a name from an address, as a proxy tells it; returns the status. */

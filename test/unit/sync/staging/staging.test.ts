@@ -8,6 +8,7 @@ import { isHistory } from '../../../../src/sync/histories.js';
 import { stageAnswer, stageList } from '../../../../src/sync/staging/answers.js';
 import { stageGroups } from '../../../../src/sync/staging/conversations.js';
 import { SchemaDrift } from '../../../../src/sync/staging/schema-drift.js';
+import { SeenContent } from '../../../../src/sync/staging/seen-content.js';
 import { idOf, Staging } from '../../../../src/sync/staging/staging.js';
 
 const at = new Date('2026-01-02T03:04:05Z');
@@ -18,6 +19,7 @@ const topics = (...items: unknown[]) => {
   return staging;
 };
 const topicGroups = { name: 'topic_groups', ...entries.topic_groups };
+const companyGroups = { name: 'company_groups', ...entries.company_groups };
 const listNamed = (name: 'topics' | 'people') => ({ name, ...entries[name] });
 const ids = (staging: Staging, endpoint: string) =>
   staging.documents.filter((one) => one.endpoint === endpoint).map(({ id }) => id);
@@ -167,6 +169,18 @@ test('a bad message costs itself alone, and is still a member of its group', () 
     { endpoint: 'messages', parentId: 'g1', id: 'm2', path: 'deletedAt', reason: 'is not a date-time' },
   ]);
   expect(staging.sets[0]?.ids).toEqual(['m1', 'm2']);
+});
+
+test('a list that counts messages says which ones a conversation has, also where another list has just brought the same', () => {
+  const seenContent = new SeenContent();
+  const conversation = [{ group: { id: 'g1' }, messages: [{ id: 'm1', content: 'm1' }] }];
+  const staged = [companyGroups, topicGroups].map((child, no) => {
+    const staging = new Staging({ at, no: no + 1 }, undefined, seenContent);
+    stageGroups(staging, child, 'p', conversation);
+    return staging;
+  });
+  expect(staged.map((one) => ids(one, 'messages'))).toEqual([['m1'], []]);
+  expect(staged.map(({ sets }) => sets.map((set) => set.ids))).toEqual([[['m1']], [['m1']]]);
 });
 
 describe('a conversation whose messages are still text', () => {

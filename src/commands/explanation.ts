@@ -1,35 +1,46 @@
-import { cut, oneLine } from '../../base/display-width.js';
-import { leftDue } from '../../base/facts.js';
-import type { Json } from '../../base/json.js';
-import { ago, count, counted, duration, moment } from '../../base/units.js';
-import type { Explanation, TimelineEvent } from '../../commands/explain.js';
-import type { DueCode, ExplainedChild } from '../../sync/why.js';
-import { decisionCommands, decisionHeading } from '../../view/changes.js';
-import { type Fact, list, pairs, sections, some, table, wide } from '../../view/text.js';
+import { cut, oneLine } from '../base/display-width.js';
+import { leftDue } from '../base/facts.js';
+import type { Json } from '../base/json.js';
+import { ago, count, counted, duration, moment } from '../base/units.js';
+import type { DueCode, ExplainedChild } from '../sync/why.js';
+import { decisionCommands, decisionHeading } from '../view/changes.js';
+import type { Block, Fact, Table, View } from '../view/view.js';
+import type { Explanation, TimelineEvent } from './explain.js';
 
 /** The most lines of a section; `--json` has all of them. */
 const most = 12;
 const mostRequests = 8;
 
-export function explanationText(explanation: Explanation): string {
+/** What `explain` shows of one entity. */
+export function explanationView(explanation: Explanation): View {
   const { kind, id, name, rejected, children, conflicts } = explanation;
-  const due = children.filter(({ isDue }) => isDue).map(({ resource }) => resource);
+  const isAnyDue = children.some(({ isDue }) => isDue);
   const open = rejected.filter(({ resolvedAt }) => resolvedAt === null);
   const title = `${kind.charAt(0).toUpperCase()}${kind.slice(1)} ${id}`;
-  return sections([
-    [cut(`${title}${name === null ? '' : `: ${oneLine(name)}`}`, 80), pairs(facts(explanation))],
-    ['Latest messages', latestText(explanation)],
-    ['What a sync requests next, and why', childrenText(explanation)],
-    [
-      'Fetch what is due of these resources',
-      due.length === 0 ? null : `signalhouse sync --only ${[...new Set(due)].join(',')}`,
-    ],
-    ['Rejected records (ops.rejected_records)', list(some(open.map(rejectedText), most))],
-    [decisionHeading, conflicts.length === 0 ? null : decisionCommands(conflicts.join(' ')).join('\n')],
-    ['Timeline, newest first', timelineText(explanation)],
-    ['Requests, newest first', requestsText(explanation)],
-    ['Runs that requested or changed it', runsText(explanation)],
-  ]);
+  const heading = cut(`${title}${name === null ? '' : `: ${oneLine(name)}`}`, 80);
+  return [
+    { id: 'entity', heading, blocks: [{ facts: facts(explanation) }] },
+    { id: 'latest', heading: 'Latest messages', blocks: [{ facts: latestMessages(explanation) }] },
+    { id: 'due', heading: 'What a sync requests next, and why', blocks: [childrenBlock(explanation)] },
+    {
+      id: 'fetch',
+      heading: 'Fetch what is due',
+      blocks: [{ commands: isAnyDue ? ['signalhouse sync'] : [] }],
+    },
+    {
+      id: 'rejected',
+      heading: 'Rejected records (ops.rejected_records)',
+      blocks: [{ list: open.map(rejectedText) }],
+    },
+    {
+      id: 'decide',
+      heading: decisionHeading,
+      blocks: [{ commands: conflicts.length === 0 ? [] : decisionCommands(conflicts.join(' ')) }],
+    },
+    { id: 'timeline', heading: 'Timeline, newest first', blocks: timelineBlocks(explanation) },
+    { id: 'requests', heading: 'Requests, newest first', blocks: requestBlocks(explanation) },
+    { id: 'runs', heading: 'Runs that requested or changed it', blocks: runBlocks(explanation) },
+  ];
 }
 
 function facts(explanation: Explanation): Fact[] {
@@ -68,14 +79,12 @@ function whoText({ around }: Explanation, wanted: 'company' | 'person'): string 
     .join(', ');
 }
 
-function latestText({ around }: Explanation): string {
+function latestMessages({ around }: Explanation): Fact[] {
   const messages = around.filter(({ what }) => what === 'message');
-  return pairs(
-    messages.map(({ at, name, text }) => [
-      at === null ? 'no time' : moment(at),
-      `${oneLine(name ?? 'unknown')}: ${valueText(text)}`,
-    ]),
-  );
+  return messages.map(({ at, name, text }) => [
+    at === null ? 'no time' : moment(at),
+    `${oneLine(name ?? 'unknown')}: ${valueText(text)}`,
+  ]);
 }
 
 /** The columns that say most about a row, where it has them. */
@@ -121,15 +130,14 @@ function presenceText(
   return proofs.length === 0 ? what : `${what}. Evidence: ${proofs.join('; ')}`;
 }
 
-function childrenText({ kind, children, now }: Explanation): string {
-  if (children.length === 0) return 'nothing: no topic, company or person has it any more';
+function childrenBlock({ kind, children, now }: Explanation): Block {
+  if (children.length === 0) return { sentence: 'nothing: no topic, company or person has it any more' };
   const at = Date.parse(now);
-  return pairs(
-    children.map((child) => [
-      child.resource,
-      `${kind === 'conversation' ? `(of ${child.entityId}) ` : ''}${childText(child, at)}`,
-    ]),
-  );
+  const facts = children.map((child): Fact => {
+    const parent = kind === 'conversation' ? `(of ${child.entityId}) ` : '';
+    return [child.resource, `${parent}${childText(child, at)}`];
+  });
+  return { facts };
 }
 
 type AskedChild = ExplainedChild & Partial<Pick<Explanation['children'][number], 'lastRequest'>>;
@@ -207,13 +215,14 @@ const kindsOfEvent: Readonly<Record<TimelineEvent['kind'], string>> = {
   messages: 'messages',
 };
 
-function timelineText({ timeline }: Explanation): string {
+function timelineBlocks({ timeline }: Explanation): Block[] {
   const shown = timeline.slice(0, most);
-  const more = timeline.length - shown.length;
-  return pairs([
-    ...shown.map((event): Fact => [moment(event.at), eventText(event)]),
-    ['', more > 0 ? `and ${count(more)} more (--json has them all)` : null],
-  ]);
+  const facts = shown.map((event): Fact => [moment(event.at), eventText(event)]);
+  return [{ facts }, moreThan(shown.length, timeline.length)];
+}
+
+function moreThan(shown: number, total: number): Block {
+  return { sentence: total > shown ? `and ${count(total - shown)} more (--json has them all)` : null };
 }
 
 function eventText({ kind, by, text, fields }: TimelineEvent): string {
@@ -235,9 +244,9 @@ function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['r
   return `${what}: ${path}: ${reason} (last seen ${moment(lastSeenAt)})`;
 }
 
-function requestsText({ requests, id }: Explanation): string {
+function requestBlocks({ requests, id }: Explanation): Block[] {
   const { newest, total } = requests;
-  if (newest.length === 0) return 'none is recorded (requests are kept for 30 days)';
+  if (newest.length === 0) return [{ sentence: 'none is recorded (requests are kept for 30 days)' }];
   const rows = newest.slice(0, mostRequests).map(({ at, method, path, status, ms, error }) => [
     moment(at),
     // The id is above, and would push what follows it out of the line.
@@ -245,12 +254,12 @@ function requestsText({ requests, id }: Explanation): string {
     status === null ? (error ?? 'no answer') : String(status),
     ms,
   ]);
-  const columns = ['at', 'request', 'status', { name: 'ms', right: true, least: 4 }];
-  return withMore(table(columns, rows, wide), total - rows.length);
+  const table: Table = { columns: ['at', 'request', 'status', 'ms#'], rows };
+  return [table, moreThan(rows.length, total)];
 }
 
-function runsText({ runs, requests }: Explanation): string {
-  if (runs.length === 0) return 'none is recorded (retention.recordsDays)';
+function runBlocks({ runs, requests }: Explanation): Block[] {
+  if (runs.length === 0) return [{ sentence: 'none is recorded (retention.recordsDays)' }];
   const rows = runs
     .slice(0, mostRequests)
     .map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
@@ -262,9 +271,5 @@ function runsText({ runs, requests }: Explanation): string {
       documents,
     ]);
   const columns = ['started', 'command', 'outcome', 'took', 'requests#', 'documents#'];
-  return withMore(table(columns, rows, wide), runs.length - rows.length);
-}
-
-function withMore(text: string, more: number): string {
-  return more > 0 ? `${text}\nand ${count(more)} more` : text;
+  return [{ columns, rows }, moreThan(rows.length, runs.length)];
 }
