@@ -378,13 +378,15 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
 const listsOfGoneSql = sqlFile('sync/lists_of_gone');
 
 /**
- * Takes out the conversations that the lists of people and companies had which are gone. Only at the end of a run that has fetched
- * all that is due: until then the list that has one of them now, that of a survivor for example, may not have been read.
+ * Takes out the conversations that the lists of people and companies had which are gone. Only at the end of a run that has read
+ * every such list that is due: until then the list that has one of them now, that of a survivor for example, may not have been read.
  */
 export async function removeListsOfGone(context: Context): Promise<void> {
   const kept = context.resources.children.filter(isKeptList);
+  const names = new Set(kept.map(({ name }) => name));
+  if (context.failures.some(({ endpoint }) => names.has(endpoint))) return;
   const gone = await context.store.all<DocumentKey>(listsOfGoneSql, {
-    kinds: kept.map(({ name }) => name),
+    kinds: [...names],
     lists: kept.map(({ list }) => list.name),
   });
   if (gone.length === 0) return;
