@@ -145,6 +145,7 @@ export default defineConfig({
           name: 'properties',
           include: [
             'test/unit/api/json-text.test.ts',
+            'test/unit/api/paging.test.ts',
             'test/unit/sandbox/world/counts.test.ts',
             'test/unit/serve/schedule/any-week.test.ts',
             'test/unit/serve/schedule/turns.test.ts',

@@ -7,6 +7,9 @@ import type { AnyRequest } from '../../../src/api/request.js';
 import { arrivalNow, systemClock } from '../../../src/base/clock.js';
 import { AnswerTooLargeError, ContractError, RejectedError } from '../../../src/base/errors.js';
 import { endpoints } from '../../../src/contract/endpoints.js';
+import { propertyRuns } from '../../support/runs.js';
+
+const numRuns = propertyRuns(30, 500);
 
 interface PageRequest {
   readonly page: number | undefined;
@@ -128,6 +131,7 @@ describe('pages that are requested ahead', () => {
           expect(slow.most()).toBeLessThanOrEqual(ahead);
         },
       ),
+      { numRuns },
     );
   });
 
@@ -205,6 +209,7 @@ describe('a documented list', () => {
           );
         },
       ),
+      { numRuns },
     );
   });
 
@@ -261,6 +266,7 @@ describe('a documented list', () => {
           expect(requests).toHaveLength(total === 0 ? 1 : withTotal && !isFull ? fullPages : fullPages + 1);
         },
       ),
+      { numRuns },
     );
   });
 });
@@ -341,7 +347,7 @@ describe('a server with errors', () => {
         expect(Array.isArray(outcome) || outcome instanceof ContractError).toBe(true);
         expect(requests.length).toBeLessThan(200);
       }),
-      { numRuns: 100 },
+      { numRuns },
     );
   });
 });
@@ -378,6 +384,7 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
           }
         },
       ),
+      { numRuns },
     );
   });
 
@@ -404,6 +411,7 @@ describe.each(Object.entries(bareForms))('a form that is not documented: %s', (_
           expect(requests).toHaveLength(isRead ? 1 : isAsLong ? 3 : 2);
         },
       ),
+      { numRuns },
     );
   });
 });
@@ -515,6 +523,7 @@ describe('a page that is too large', () => {
           expect(leftOut).toBe(sizes.filter((size) => size > most).length);
         },
       ),
+      { numRuns },
     );
   });
 

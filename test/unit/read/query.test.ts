@@ -243,6 +243,10 @@ describe('nothing but the snapshot can be read, and nothing written', () => {
   const secret = join(emptyDir(), 'secret.csv');
   writeFileSync(secret, 'a\n1\n');
   const target = join(emptyDir(), 'out.csv');
+  let bytes: Buffer;
+  beforeAll(() => {
+    bytes = readFileSync(file);
+  });
   test.each([
     "INSERT INTO topics (id) VALUES ('x')",
     'DELETE FROM topics',
@@ -307,10 +311,9 @@ describe('nothing but the snapshot can be read, and nothing written', () => {
     `FROM read_blob('${file}.wal')`,
     `FROM read_duckdb('${join(dir, 'worker.duckdb')}')`,
   ])('%s', async (sql) => {
-    const before = readFileSync(file);
     await expect(snapshot.all(sql)).rejects.toThrow(UsageError);
     expect(readdirSync(join(target, '..'))).toEqual([]);
-    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readFileSync(file).equals(bytes)).toBe(true);
     expect(existsSync(`${file}.wal`)).toBe(false);
     expect(await snapshot.all('SELECT id, title FROM topics')).toEqual([{ id: 't1', title: 'One' }]);
   });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { batchOf } from '../../../src/load/batch.js';
-import { openPublished } from '../../../src/read/query.js';
-import { loadBatch } from '../../support/load-batch.js';
-import { doc, limits, open, ready, runId } from '../../support/open-warehouse.js';
+import { batchOf } from '../../src/load/batch.js';
+import { openPublished } from '../../src/read/query.js';
+import { loadBatch } from '../support/load-batch.js';
+import { doc, limits, open, ready, runId } from '../support/open-warehouse.js';
 
 const texts = {
   m1: 'Ruth Walter, in the Market: thanks Mark, Mark! ruth@x.example',

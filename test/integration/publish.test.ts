@@ -1,7 +1,6 @@
 import {
   chmodSync,
   cpSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,20 +11,20 @@ import {
 import { basename, join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from 'vitest';
-import { systemClock } from '../../../src/base/clock.js';
-import { StorageError } from '../../../src/base/errors.js';
-import { batchOf } from '../../../src/load/batch.js';
-import type { Warehouse } from '../../../src/load/warehouse.js';
-import { kindsOfColumns, type PrivacySettings } from '../../../src/privacy/policy.js';
-import { Queue } from '../../../src/push/queue.js';
-import { openPublished } from '../../../src/read/query.js';
-import { readFiles } from '../../../src/read/status.js';
-import { openFile } from '../../../src/store/engine.js';
-import { sqlDir } from '../../../src/store/sql.js';
-import { loadBatch } from '../../support/load-batch.js';
-import { at, doc, emptyDir, limits, members, open, ready, runId } from '../../support/open-warehouse.js';
-import { newChange } from '../../support/pushing.js';
-import { canMount, makeReadOnly } from '../../support/small-disk.js';
+import { systemClock } from '../../src/base/clock.js';
+import { StorageError } from '../../src/base/errors.js';
+import { batchOf } from '../../src/load/batch.js';
+import type { Warehouse } from '../../src/load/warehouse.js';
+import { kindsOfColumns, type PrivacySettings } from '../../src/privacy/policy.js';
+import { Queue } from '../../src/push/queue.js';
+import { openPublished } from '../../src/read/query.js';
+import { readFiles } from '../../src/read/status.js';
+import { openFile } from '../../src/store/engine.js';
+import { sqlDir } from '../../src/store/sql.js';
+import { loadBatch } from '../support/load-batch.js';
+import { at, doc, emptyDir, limits, members, open, ready, runId } from '../support/open-warehouse.js';
+import { newChange } from '../support/pushing.js';
+import { canMount, makeReadOnly } from '../support/small-disk.js';
 
 const published = (dir: string) => join(dir, 'signals.duckdb');
 
@@ -157,17 +156,6 @@ test('opening removes what a killed publish left, and nothing else', async () =>
   mkdirSync(join(dir, 'inbox'));
   await (await open(dir)).close();
   expect(readdirSync(dir).sort()).toEqual(['inbox', 'notes.txt', 'worker.duckdb']);
-});
-
-test('a missing snapshot is reported as missing', async () => {
-  const dir = emptyDir();
-  await expect(openPublished(dir, limits)).rejects.toMatchObject({
-    name: 'NotPublishedError',
-    hint: expect.stringContaining('signalhouse sync'),
-  });
-  writeFileSync(published(dir), 'garbage');
-  await expect(openPublished(dir, limits)).rejects.toMatchObject({ name: 'StorageError' });
-  expect(existsSync(published(dir))).toBe(true);
 });
 
 describe('the log of a program that opened a published file for writing', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { batchOf, type Document } from '../../../src/load/batch.js';
-import type { Warehouse } from '../../../src/load/warehouse.js';
-import { Follower } from '../../support/follower.js';
-import { loadBatch } from '../../support/load-batch.js';
-import { at, doc, members, open } from '../../support/open-warehouse.js';
+import { batchOf, type Document } from '../../src/load/batch.js';
+import type { Warehouse } from '../../src/load/warehouse.js';
+import { Follower } from '../support/follower.js';
+import { loadBatch } from '../support/load-batch.js';
+import { at, doc, members, open } from '../support/open-warehouse.js';
 
 const message = (id: string, second: number, more: object = {}) =>
   doc('messages', id, second, { content: `Text of ${id}`, author: { id: 'a' }, ...more }, 'g');
