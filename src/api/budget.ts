@@ -98,7 +98,7 @@ export class Budget {
 
   /**
    * Allows this many more attempts, retries included. `onSpent` is called when the last of them has started (at once
-   * when none is allowed): callers that still wait would wait for ever, so `onSpent` must stop them.
+   * when none is allowed): callers that still wait would wait forever, so `onSpent` must stop them.
    */
   allow(attempts: number, onSpent: () => void): void {
     this.#allowance = { left: Math.max(0, attempts), onSpent };
@@ -107,7 +107,7 @@ export class Budget {
 
   /**
    * Milliseconds until the next slot can come free: 0 when one is free now, and never too long. While every slot is in
-   * flight nobody can tell, except that it takes at least a window.
+   * flight is not known, except that it takes at least a window.
    */
   nextFreeInMs(): number {
     if (this.#allowance && this.#allowance.left <= 0) return this.#heldMs;

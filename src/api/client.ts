@@ -53,7 +53,7 @@ export interface ApiOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Above this many attempts per window, a limit protects nobody, and two lines in a file per attempt cost too much. */
+/** Above this many attempts per window, a limit protects no server, and two lines in a file per attempt cost too much. */
 const sharedUpTo = 10_000;
 
 /**

@@ -30,7 +30,7 @@ export function connectorWithin(
   };
 }
 
-/** The part of `connectMs` that one of so many addresses has; the runtime takes no less than 10 ms. */
+/** The part of `connectMs` that one of this many addresses has; the runtime takes no less than 10 ms. */
 export function shareOf(connectMs: number, addresses: number): number {
   return Math.max(10, Math.floor(connectMs / Math.max(1, addresses)));
 }

@@ -267,7 +267,7 @@ export function parseJson(bytes: Buffer, unparsed?: string): unknown {
   const value: unknown = JSON.parse(JsonText.without(bytes, lists));
   if (root) remember(value, root, 2);
   const left = lists.length > 0 ? leaveUnparsed(value, unparsed as string) : new Set();
-  // Of two lists with one name, the first is in no value: nobody else would notice that it is malformed.
+  // Of two lists with one name, the first is in no value: no other check would notice that it is malformed.
   for (const list of lists) if (!left.has(list)) list.parse();
   return value;
 }
@@ -329,7 +329,7 @@ class Scanner {
     this.#at = from;
   }
 
-  /** The container at the position, with its parts, and theirs, down to so many levels. */
+  /** The container at the position, with its parts, and theirs, down to this many levels. */
   container(levels: number): JsonText {
     const bytes = this.#bytes;
     const from = this.#at;

@@ -5,7 +5,7 @@ import { backoffMs } from '../base/retry.js';
 import { duration } from '../base/units.js';
 import { type FailureKind, meaningOf } from './failure.js';
 
-/** So many failed attempts in a row, of any calls, are reason to ask whoami whether the API answers at all. */
+/** This many failed attempts in a row, of any calls, are reason to ask whoami whether the API answers at all. */
 const suspiciousFailures = 10;
 /** So is this time without an answer: a 429 stops all calls for a while, so that failures take long to add up. */
 const suspiciousMs = { least: 10_000, most: 300_000 };
@@ -137,7 +137,7 @@ export class OutageMonitor {
     }
   }
 
-  /** A call begins; the function that it returns ends it. Nobody probes for calls that have ended. */
+  /** A call begins; the function that it returns ends it. There is no probe for calls that have ended. */
   enter(): () => void {
     this.#callers += 1;
     return () => {

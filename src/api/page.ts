@@ -19,7 +19,7 @@ export type PagingSettings = Settings['api']['paging'] & {
    * requested again in smaller pages. Several pages are in memory at once, and the memory may be small.
    */
   readonly maxPageBytes?: number | undefined;
-  /** So many pages of a list that is read to its end may be requested at once; 1 by default. */
+  /** This many pages of a list that is read to its end may be requested at once; 1 by default. */
   readonly pagesAhead?: number | undefined;
   /** Fewer of them where they would have more bytes together, each being as large as the largest so far. */
   readonly maxBytesAhead?: number | undefined;
@@ -47,7 +47,7 @@ export interface PagingClient {
 
 export interface PagingOptions extends CallOptions {
   /**
-   * So many pages are requested at once, where the list says how many it has; 1 by default. Only for a list that is read
+   * This many pages are requested at once, where the list says how many it has; 1 by default. Only for a list that is read
    * to its end: the other requests would be wasted.
    */
   readonly ahead?: number | undefined;
@@ -134,7 +134,7 @@ export class PageReader {
     for (let number = first; number <= last && number < first + most; number += 1) {
       if (most === 1 || this.#ahead.has(number)) continue;
       const page = this.#read(number, this.#abandoned.signal);
-      // The caller that takes the page gets its error; a page that is never taken has nobody to tell.
+      // The caller that takes the page gets its error; a page that is never taken has no caller to tell.
       page.catch(() => undefined);
       this.#ahead.set(number, { size: this.size, page });
     }

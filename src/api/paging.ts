@@ -22,9 +22,9 @@ export interface Page extends ReadPage {
   readonly leftOut: readonly AnswerTooLargeError[];
 }
 
-/** So many items in a row that are too large mean that the list cannot be read. */
+/** This many items in a row that are too large mean that the list cannot be read. */
 const maxLeftOut = 10;
-/** So many of them at the beginning of a list, where it may also be that the server has no pages. */
+/** This many of them at the beginning of a list, where it may also be that the server has no pages. */
 const maxLeftOutAtFirst = 3;
 
 /** The most pages of a list that gives no total, so that no scan takes a day. */
@@ -33,10 +33,10 @@ const maxPages = 10_000;
 /** New items move the items of a page to the next one during a scan, but not on many pages in a row. */
 const maxRepeats = 2;
 
-/** So many pages of one size are too large before smaller ones are requested from the start. */
+/** This many pages of one size are too large before smaller ones are requested from the start. */
 const maxTooLarge = 5;
 
-/** So many empty pages in a row end a list whose total says more. */
+/** This many empty pages in a row end a list whose total says more. */
 const maxEmptyPages = 3;
 
 /** How often a server may change its page size during one scan. */

@@ -149,7 +149,7 @@ export class Transport {
   }
 }
 
-/** An answer that is too large is counted up to so many times that size, so that its size can be named. */
+/** An answer that is too large is counted up to this many times that size, so that its size can be named. */
 const countedFactor = 4;
 
 function isStop(reason: unknown): boolean {

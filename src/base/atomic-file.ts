@@ -83,7 +83,7 @@ export function writeAtomicallySync(
   }
 }
 
-/** Whether the file system says that the disk, or what its user may use of it, is full. */
+/** Whether the error says that the disk, or the user's quota, is full. */
 export function isDiskFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }
@@ -124,7 +124,7 @@ function sync(path: string, flags: string): void {
   }
 }
 
-/** What Windows, some network file systems, and a folder that may be written but not listed answer. */
+/** The errors of Windows, some network file systems, and a folder that may be written but not listed. */
 const cannotSync: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM', 'EACCES']);
 
 /** Writes all of it to an open file: one call of the system may take less than it is given. */

@@ -18,7 +18,7 @@ export interface Clock {
 /** About 25 days: Node fires a timer with a longer delay at once. */
 export const longestTimerMs = 2_147_483_647;
 
-/** An id that sorts by time, such as `20261120T101500123Z-4f2a`, with so many random bytes. */
+/** An id that sorts by time, such as `20261120T101500123Z-4f2a`, with this number of random bytes. */
 export function timeId(at: Date, random = 2): string {
   return `${at.toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(random).toString('hex')}`;
 }
@@ -39,8 +39,8 @@ export const systemClock: Clock = {
 /** The `Date` of an answer has whole seconds, and lies somewhere between the request and the answer. */
 const agreeMs = 5_000;
 
-/** So many answers decide together: one that was cached, or comes from a server whose clock is wrong, decides nothing. */
-const mostReadings = 9;
+/** How many answers decide together: one alone may have been cached, or come from a server whose clock is wrong. */
+const maxReadings = 9;
 
 /**
  * The time of the service, by the `Date` of its last answers: this machine's clock may be wrong, and may be set while the
@@ -57,7 +57,7 @@ export class ServiceClock implements Clock {
   answered(date: Date, ms: number): void {
     const machine = this.machine.now() - this.machine.monotonic();
     this.#readings.push(date.getTime() + 500 + ms / 2 - this.machine.monotonic());
-    if (this.#readings.length > mostReadings) this.#readings.shift();
+    if (this.#readings.length > maxReadings) this.#readings.shift();
     const sorted = this.#readings.toSorted((a, b) => a - b);
     const [low = machine, high = low] = sorted.slice(Math.floor((sorted.length - 1) / 2));
     const isOdd = sorted.length % 2 === 1;

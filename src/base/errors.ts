@@ -63,7 +63,7 @@ export function problemsOf(error: unknown): string[] {
   return error instanceof UsageError ? error.problems.map(problemText) : [];
 }
 
-/** What went wrong and what to do next, one sentence after the other. */
+/** The problem and the next step, in sentences. */
 export function sentencesOf(error: unknown): string {
   const hint = error instanceof SignalhouseError && error.hint !== undefined ? [error.hint] : [];
   return [messageOf(error), ...problemsOf(error), ...hint]
@@ -103,7 +103,7 @@ export class LakeError extends SignalhouseError {
   constructor(
     message: string,
     /**
-     * `retry`: another writer was faster, and the same may succeed now. `unknown`: no answer, so nobody knows whether a
+     * `retry`: another writer was faster, and the same may succeed now. `unknown`: no answer, so it is not known whether a
      * commit was applied. `give up`: the same would fail again.
      */
     readonly recovery: 'retry' | 'unknown' | 'give up',

@@ -50,7 +50,7 @@ function takenSlotFreeMs(index: number, taken: number, { nextFreeMs, windowMs }:
   return nextFreeMs + ((windowMs - nextFreeMs) * index) / Math.max(1, taken - 1);
 }
 
-/** What a display needs to know of a client to say how long something takes. */
+/** The figures of a client from which a display computes an ETA. */
 export interface Speed {
   budget(): BudgetView;
   pace(): Pace;

@@ -4,12 +4,12 @@ import type { Json } from './json.js';
 import { count, counted, duration } from './units.js';
 
 /**
- * What there is to tell about a warehouse and its key: the one source of `status`, the status page, the metrics and the
+ * The facts about a warehouse and its key: the one source of `status`, the status page, the metrics and the
  * notifications. The type is in base because three folders that do not import each other share it: warehouse reads the
  * files, app adds what the settings and the spending log say, and serve shows it.
  */
 export interface Facts {
-  /** The process that holds the live file now; null when nobody seems to. */
+  /** The process that holds the live file now; null when no process seems to. */
   readonly holder: {
     readonly pid: number;
     readonly host: string;
@@ -22,7 +22,7 @@ export interface Facts {
   >;
   /** Logs that programs which opened a published file for writing left beside it; absent when there is none. */
   readonly foreignLogs?: readonly string[];
-  /** Free space of the disk with the data directory, for this user; null where that cannot be told. */
+  /** Free space of the disk with the data directory, for this user; null where it is not known. */
   readonly diskFreeBytes: number | null;
   /** When the snapshot that analysts read was published; null before the first time. */
   readonly publishedAt: Iso | null;
@@ -37,24 +37,24 @@ export interface Facts {
   readonly spent: RecentRequests;
 }
 
-/** What the published snapshot says about itself: rows as the SQL in sql/status returns them, with their column names. */
+/** The facts of the published snapshot: rows as the SQL in sql/status returns them, with their column names. */
 export interface Contents {
   readonly organization: {
     readonly id: string;
     readonly name: string | null;
     readonly slug: string | null;
   } | null;
-  /** What random checks say about how much is out of date; empty before the first ones. */
+  /** The estimates of random checks of how much is out of date; empty before the first checks. */
   readonly estimates: readonly FreshnessEstimate[];
   /** The last runs, newest first. */
   readonly runs: readonly StoredRun[];
-  /** What the last sync left due; null before the first one ended. */
+  /** The fetches that the last sync left due; null before the first one ended. */
   readonly left: {
     readonly run_id: string;
     readonly due: number;
     readonly requests: number;
     readonly minutes: number;
-    /** Whether every list was read to its end: nobody knows what is due of the rest. */
+    /** Whether every list was read to its end: what is due of the rest is not known. */
     readonly complete: boolean;
     /** Whether the first pull was complete once, and else the requests that it still takes; null where that is not known. */
     readonly is_pulled: boolean | null;
@@ -79,7 +79,7 @@ export interface Contents {
     readonly newest_at: Iso;
     readonly failing: number;
   }[];
-  /** What failed when it was asked for last, by endpoint: the commonest error, and some of the entities. */
+  /** Entities whose last request failed, by endpoint: the most common error, and some of the entities. */
   readonly failing: readonly {
     readonly endpoint: string;
     readonly entities: number;
@@ -97,7 +97,7 @@ export interface Contents {
     readonly creates: readonly string[];
     readonly error: string | null;
   }[];
-  /** What the published files leave out and mask; empty where signals.duckdb has everything and is the only one. */
+  /** The tables and columns that published files leave out or mask; empty where signals.duckdb has everything and is the only one. */
   readonly publishedFiles: readonly {
     readonly file: string;
     readonly profile: string;
@@ -105,7 +105,7 @@ export interface Contents {
     readonly masked: readonly string[];
     readonly views_adapted: readonly string[];
     readonly views_left_out: readonly string[];
-    /** Whether the settings say otherwise since it was published. */
+    /** Whether the settings changed since it was published. */
     readonly outdated?: boolean;
   }[];
   /** Tables that were made again in the last days, because another version of the program declares them otherwise. */
@@ -149,7 +149,7 @@ export interface StoredRun {
 export interface RunDetails extends StoredRun {
   readonly program_version: string | null;
   readonly pid: number | null;
-  /** What `--json` printed; other versions of the program may have stored other fields. */
+  /** The output of `--json`; other versions of the program may have stored other fields. */
   readonly summary: Json;
 }
 
@@ -208,13 +208,13 @@ export function spendingText({ held, limit, windowMs }: Facts['spending']): stri
   return `${counted(held, 'request')} in the last ${window}, by a command with a higher rate limit than ${count(limit)}`;
 }
 
-/** What a run left due, where `text` says how much; `complete` is whether every list was read to its end. */
+/** The fetches that a run left due, where `text` says how many; `complete` is whether every list was read to its end. */
 export function leftDue({ due, complete }: { due: number; complete: boolean }, text: string): string {
   if (due === 0) return complete ? 'nothing' : 'not known: not every list was read to its end';
   return complete ? text : `at least ${text}`;
 }
 
-/** What is missing of the first pull, as a sentence without its full stop; null once it was complete. */
+/** The rest of the first pull, as a sentence without its full stop; null once it was complete. */
 export function firstPullText({ left }: Contents): string | null {
   if (left?.is_pulled) return null;
   const requests = left?.first_requests ?? null;

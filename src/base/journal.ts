@@ -16,7 +16,7 @@ import { jsonOf } from './json.js';
 /** How many lines are made and written at once. */
 const linesAtOnce = 1_000;
 
-/** Ends a line that a kill cut off, so that it is told from one that was damaged later. */
+/** Ends a line that a kill cut off, to distinguish it from one that was damaged later. */
 const cutOff = ' (cut off)';
 
 /**
@@ -82,7 +82,7 @@ export class Journal {
 
   /**
    * A line that a kill cut off is ended first: otherwise the first new one would be unreadable too. Where another process took
-   * the file away meanwhile, nobody knows whether it has read them: they are appended to the new file as well.
+   * the file away meanwhile, it may not have read them: they are appended to the new file as well.
    */
   #appendLines(lines: readonly string[]): void {
     for (let isThere = false; !isThere; ) {

@@ -10,7 +10,7 @@ export function isLoopback(hostname: string): boolean {
   return host === 'localhost' || host === '::1';
 }
 
-/** What is wrong with an address that a key is sent to, or undefined. Plain http is for loopback only. */
+/** The problem of an address that a key is sent to, or undefined. Plain http is for loopback only. */
 export function keyAddressProblem(url: URL): string | undefined {
   const { protocol, hostname, username, password, search, hash } = url;
   if (username !== '' || password !== '') return 'must not contain a user name or password';

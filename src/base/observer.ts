@@ -1,6 +1,6 @@
 import { duration } from './units.js';
 
-/** What a run tells about its progress: for a terminal, a log, metrics. Every method is cheap and never throws. */
+/** The progress of a run: for a terminal, a log, metrics. Every method is cheap and never throws. */
 export interface RunObserver {
   /** A phase starts: `total` is known for details (requests), unknown for a list before its first page. */
   phase(name: string, total: number | null): void;
@@ -12,7 +12,7 @@ export interface RunObserver {
   note(text: string): void;
 }
 
-/** Shows a command at work, from its first request to its end: its runs, and the outages that it waits out. */
+/** Shows a running command, from its first request to its end: its runs, and the outages that it waits out. */
 export interface ProgressDisplay extends RunObserver {
   /** The API does not answer and the command waits: called when an outage begins, and once a minute while it lasts. */
   unavailable(outage: Outage): void;
@@ -28,7 +28,7 @@ export interface Outage {
   readonly forMs: number;
   /** How much longer the calls wait. */
   readonly leftMs: number;
-  /** What the last attempt met. */
+  /** The result of the last attempt. */
   readonly reason: string;
 }
 
@@ -38,12 +38,12 @@ export interface OutageEnd {
   readonly isAnswered: boolean;
 }
 
-/** What a person reads while the client waits for the API. */
+/** The text while the client waits for the API. */
 export function outageText({ forMs, leftMs, reason }: Outage): string {
   return `the API has been unavailable for ${duration(forMs)}; waiting for it, at most ${duration(leftMs)} more (${reason})`;
 }
 
-/** What a person reads when the wait is over. */
+/** The text when the wait is over. */
 export function outageEndText({ forMs, isAnswered }: OutageEnd): string {
   return isAnswered
     ? `the API answers again after ${duration(forMs)}`

@@ -10,7 +10,7 @@ export function osUser(): string {
 }
 
 /**
- * The person at the terminal; null where nobody is (a service, a container, a pipe), or only root is known. With sudo it is the
+ * The person at the terminal; null where there is none (a service, a container, a pipe), or only root is known. With sudo it is the
  * person who ran it.
  */
 export function osPerson(): string | null {
@@ -21,5 +21,5 @@ export function osPerson(): string | null {
   return name === undefined || name === '' || name === 'root' ? null : name;
 }
 
-/** Who asks on a command line without a name, in a script or as root: one requester, whose later word replaces the earlier. */
+/** The requester of a command line without a name, in a script or as root: one requester, whose later word replaces the earlier. */
 export const commandLine = 'command line';

@@ -14,9 +14,9 @@ interface Cost {
 /** One of the settings that OWASP recommends. It takes 32 MB and about 0.2 s. */
 const cost: Cost = { ln: 15, r: 8, p: 3 };
 
-/** What is wrong with a new password, or undefined. */
+/** The problem of a new password, or undefined. */
 export function passwordProblem(password: string): string | undefined {
-  // A password manager prints notes below it, and nobody can type them into the form.
+  // A password manager prints notes below it, which cannot be typed into the form.
   if (/[\r\n]/.test(password)) return 'must be one line';
   if (password.length < 10) return 'must have at least 10 characters';
   return password.length > 500 ? 'must have at most 500 characters' : undefined;
@@ -29,7 +29,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${base64(salt)}$${base64(hash)}`;
 }
 
-/** Whether a password is that of a hash. Without a hash it is not, after the same time: nobody learns which names exist. */
+/** Whether a password is that of a hash. Without a hash it is not, after the same time, so that the names of users stay secret. */
 export async function isPassword(password: string, hash: string | undefined): Promise<boolean> {
   const [, ln, r, p, salt, expected] = passwordHash.exec(hash ?? '') ?? [];
   const given = { ln: Number(ln), r: Number(r), p: Number(p) };

@@ -22,10 +22,10 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** What a process of `runTask` is sent. */
+/** The message to a process of `runTask`. */
 type ToTask = { readonly task: unknown } | { readonly stop: true };
 
-/** What it sends back: notes while it works, and in the end its result or its error. */
+/** The messages from it: notes while it works, and in the end its result or its error. */
 type FromTask = { readonly note: unknown } | { readonly result: unknown } | { readonly error: SentError };
 
 /**
@@ -37,7 +37,7 @@ export function runTask<Result, Note = never>(
   program: string,
   task: unknown,
   control: {
-    /** Is told what the task says meanwhile. */
+    /** Called with the notes of the running task. */
     readonly onNote?: (note: Note) => void;
     /** Asks the task to end. */
     readonly stop?: AbortSignal | undefined;
@@ -162,7 +162,7 @@ export interface CommandEnd {
   readonly isStopped: boolean;
 }
 
-/** What a command may take after it was asked to end. */
+/** How long a command may take after it was asked to end. */
 const graceMs = 5_000;
 
 /** A longer line of output is cut: it goes to the log. */
@@ -220,7 +220,7 @@ export function runCommand(
       createInterface({ input }).on('line', (line) => onLine(line.slice(0, longestLine)));
     child.on('error', (error) => finish(`it could not be started: ${messageOf(error)}`));
     child.on('exit', () => {
-      // What it left running in the background would go on by itself, and keep its output open.
+      // Its background processes would go on, and keep its output open.
       signal('SIGKILL');
       drained = setTimeout(() => {
         for (const one of streams) one.destroy();

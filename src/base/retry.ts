@@ -4,9 +4,9 @@ import type { Clock } from './clock.js';
 export function backoffMs(
   failures: number,
   firstMs: number,
-  mostMs: number = Number.POSITIVE_INFINITY,
+  maxMs: number = Number.POSITIVE_INFINITY,
 ): number {
-  return Math.min(mostMs, firstMs * 2 ** Math.min(failures - 1, 30));
+  return Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 30));
 }
 
 /**

@@ -1,13 +1,13 @@
 /** SQL text as DuckDB reads it, as far as finding the ends of statements needs it. */
 
-/** What is still open at the end of a text: something quoted, or a comment. */
+/** What is not closed at the end of a text: a quoted text or a comment. */
 type OpenAtEnd = "'" | '"' | '$' | '*';
 
 /** A text cut at its semicolons. */
 export interface SplitSql {
   /** The statements that end with a semicolon, without it. Comments stay in them; a statement of comments alone is left out. */
   readonly ended: readonly string[];
-  /** What follows the last semicolon; empty when that is only blanks and comments. */
+  /** The text after the last semicolon; empty when it is only blanks and comments. */
   readonly rest: string;
   readonly open: OpenAtEnd | undefined;
 }

@@ -7,7 +7,7 @@ export interface StopOptions {
   readonly maxMinutes?: number | undefined;
 }
 
-/** What ends a command early. */
+/** The signals that end a command early. */
 export interface RunSignals {
   /** Finish what is in flight, commit, publish. */
   readonly stop: AbortSignal;

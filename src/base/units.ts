@@ -12,7 +12,7 @@ export function counted(value: number, noun: string, plural = `${noun}s`): strin
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
-/** `3 of 37 items`, and `3 items` where nobody knows of how many. */
+/** `3 of 37 items`, and `3 items` where the total is not known. */
 export function countedOf(value: number, total: number | null, noun: string): string {
   return total === null ? counted(value, noun) : `${count(value)} of ${counted(total, noun)}`;
 }

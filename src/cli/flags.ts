@@ -35,7 +35,7 @@ export function optionOf(command: Command, name: string): Options {
   };
 }
 
-/** The type on the command line, without what is done with the value afterwards. */
+/** The type on the command line, without transformations of the value. */
 function typeOf(schema: z.core.$ZodType): 'string' | 'number' | 'boolean' | 'array' {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return typeOf(schema.def.innerType);
   if (schema instanceof z.ZodPipe) return typeOf(schema.def.in);

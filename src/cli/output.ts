@@ -70,7 +70,7 @@ export function surviveClosedPipes(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EIO' && process.stdout.isTTY) return;
     if (error.code === 'EPIPE') process.exit(process.exitCode ?? ExitCode.done);
-    // What was done is done: only its result is not shown.
+    // The work is done: only its result is not shown.
     process.stderr.write(`signalhouse: the result cannot be printed: ${error.message}\n`);
     process.exit(ExitCode.failed);
   });
@@ -103,7 +103,7 @@ export function refuseUnlessAsked({ json }: Context, what: string, flag: string,
   throw new UsageError(`This would ${what}.`, [{ setting: flag, problem }], { hint });
 }
 
-/** What is typed after a question on the terminal, unseen where it is `hidden`; empty for Ctrl-C and the end of the input. */
+/** The text typed after a question on the terminal, not echoed where it is `hidden`; empty for Ctrl-C and the end of the input. */
 export async function answerTo(question: string, { hidden = false } = {}): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const output = hidden ? nowhere : process.stderr;

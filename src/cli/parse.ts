@@ -212,7 +212,7 @@ function misunderstood(
   commands: readonly (Listed | Group)[],
 ): UsageError {
   const guess = complaints.find((one) => one.startsWith('Did you mean'));
-  // The next complaint names what is missing.
+  // The next message names the missing argument.
   const rest = complaints.filter((one) => one !== guess && !one.startsWith('Not enough non-option'));
   const [named, inner] = argv.filter((one, at) => !one.startsWith('-') && !isValue(argv, at));
   const group = commands.filter(isGroup).find(({ name }) => name === named);

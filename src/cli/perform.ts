@@ -40,7 +40,7 @@ function ownExitCode(result: unknown): ExitCode {
   return exitCode;
 }
 
-/** What a command did for one organization; one of `report` and `error` is null. */
+/** The outcome of a command for one organization; one of `report` and `error` is null. */
 export interface Outcome<T> {
   readonly organization: string;
   readonly exitCode: ExitCode;
@@ -62,7 +62,7 @@ export async function forEach<T>(
 ): Promise<Outcome<T>[]> {
   const outcomes = new Map<Context, Outcome<T>>();
   let isAsked = false;
-  // The work at hand listens for itself.
+  // Running work has its own listener.
   const release = listen(() => {
     isAsked = true;
   });

@@ -129,7 +129,7 @@ interface PhaseView {
   readonly etaMs: number | null;
 }
 
-/** The progress line: what is done, the requests left in this window, and the ETA; it leaves the last column free. */
+/** The progress line: finished work, the requests left in this window, and the ETA; it leaves the last column free. */
 export function progressLine(phase: PhaseView, budget: BudgetView | undefined, columns: number): string {
   const { name, done, total, etaMs } = phase;
   const parts = [name, total === null ? count(done) : `${count(done)}/${count(total)}`];

@@ -21,8 +21,8 @@ import { type Setup, setUp } from './setup.js';
 import { refuseWithoutWarehouse, type WorkerOptions } from './worker.js';
 
 /**
- * What adds changes to the queue, of spreadsheets and as an undo, from the command line and over HTTP: a preview is made without the
- * warehouse, shown, and confirmed by its id, which queues exactly what it shows.
+ * Adds changes to the queue, from spreadsheets and as an undo, on the command line and over HTTP: a preview is made without the
+ * warehouse, shown, and confirmed by its id, which queues exactly these changes.
  */
 
 const reason = text.optional().describe('Why, for the record: who reads what was decided sees it');
@@ -143,7 +143,7 @@ export function previewsOf({ config, clock = systemClock }: Setup): Previews {
   return new Previews(config.dataDir, clock);
 }
 
-/** Makes a plan of what the published file and the queue have now. */
+/** Makes a plan from the published file and the queue as they are now. */
 export function planned(setup: Setup, prepare: (parts: PlanParts) => Promise<Plan>): Promise<Plan> {
   const { config, log } = setup;
   refuseWithoutWarehouse(config.dataDir);

@@ -72,7 +72,7 @@ async function isConfirmed(context: Context, { source, target }: Pair): Promise<
   return typed.trim() === target.id;
 }
 
-/** Both people side by side, why they are probably the same, and what a merge does. */
+/** Both people side by side, why they are probably the same, and the effect of a merge. */
 function pairText({ source, target, score, reasons }: Pair): string {
   const at = (iso: string | null) => (iso === null ? null : moment(iso));
   const facts: [string, (one: KnownPerson) => string | number | null][] = [

@@ -23,7 +23,7 @@ import { command, names, text, toggle, wait, whole, words } from './command.js';
 import { type Setup, setUp } from './setup.js';
 import { type WorkerOptions, withWarehouse } from './worker.js';
 
-/** The queue of changes: what is in it, and decisions about what failed or met a conflict. */
+/** The queue of changes: its content, and decisions about changes that failed or are in conflict. */
 
 /** The states of a change; a missing one does not compile. */
 const all: Readonly<Record<Status, true>> = {
@@ -128,7 +128,7 @@ function decidedExitCode({ decisions }: { readonly decisions: readonly decide.De
 }
 
 export interface QueueOptions extends WorkerOptions {
-  /** False leaves publishing to a later run: until then, the journal has what was queued. */
+  /** False leaves publishing to a later run: until then, the queued changes are in the journal. */
   readonly publish?: boolean;
 }
 

@@ -16,7 +16,7 @@ export interface Context {
   readonly sources: Sources;
 }
 
-/** An operation: what it takes, what it does, and how its result is shown to people. */
+/** An operation: its input, its work, and how its result is shown to people. */
 export interface Operation<Input extends z.ZodRawShape, Result> {
   /** Its positional arguments as usage text, e.g. `[query]`; `input` describes them as well. */
   readonly usage?: string;

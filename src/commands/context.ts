@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Sources } from '../config/load.js';
 import type { Context } from './command.js';
 
-/** What is known before a command is loaded: the flags that every command has, and the version. */
+/** The flags that every command has, and the version: available before a command is loaded. */
 
 /** The context of a command, from the flags that every command has. `tuning` replaces what the program chooses itself. */
 export async function contextOf(
@@ -26,7 +26,7 @@ export async function contextOf(
   };
 }
 
-/** What is wrong in a settings file and no schema can find. */
+/** Checks of a settings file that a schema cannot express. */
 export async function fileChecks(): Promise<Pick<Sources, 'checkJobs' | 'checkPublish'>> {
   const [{ jobProblems }, { publishProblems }] = await Promise.all([
     import('../serve/schedule/job.js'),

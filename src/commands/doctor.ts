@@ -82,7 +82,7 @@ function line({ name, state, text, hint }: Omit<Check, 'exitCode'>): string {
 
 type Proofs = Proving['proof'];
 
-/** What was proved, for people: first what is otherwise than assumed. */
+/** The proofs, for people: contradicted assumptions first. */
 function proofText({ requests, proof, forecast, before, file }: Proving): string {
   const earlier = new Map(before?.proof.map((one) => [one.id, one.verdict]));
   const of = (verdict: Proofs[number]['verdict']) => proof.filter((one) => one.verdict === verdict);
@@ -91,7 +91,7 @@ function proofText({ requests, proof, forecast, before, file }: Proving): string
     ![undefined, 'undecidable', verdict].includes(earlier.get(id)) && verdict !== 'undecidable';
   const changed = proof.filter(isChanged);
   const contradicted = of('contradicted');
-  // What the program handles by itself is reported in full only the first time.
+  // Differences that the program handles are reported in full only the first time.
   const told = contradicted.filter(({ id, handled }) => handled && earlier.get(id) === 'contradicted');
   const against = contradicted.filter((one) => !told.includes(one));
   const texts = against.map(({ id, statement, evidence, handled, otherwise }) => {
@@ -133,16 +133,16 @@ function ids(proofs: Proofs): string {
   return proofs.map(({ id }) => id).join(', ');
 }
 
-/** `signalhouse doctor`: what is wrong with the settings, the key, the machine and the warehouse. */
+/** `signalhouse doctor`: checks of the settings, the key, the machine and the warehouse. */
 
-/** One line of what the doctor found. */
+/** One line of the doctor's result. */
 export interface Check {
   readonly name: string;
   readonly state: 'ok' | 'warn' | 'fail';
   readonly text: string;
   /** What to do about it; null where there is nothing to do. */
   readonly hint: string | null;
-  /** What a failure of this check means for the exit code. */
+  /** The exit code when this check fails. */
   readonly exitCode: ExitCode;
 }
 
@@ -350,7 +350,7 @@ function existing(path: string): string {
 }
 
 /** A larger difference makes the ages in the warehouse noticeably wrong. */
-const mostSkewMs = 30_000;
+const maxSkewMs = 30_000;
 
 /** Two requests show whether the key is accepted, whose it is, whether the clocks agree, and how lists are paged. */
 async function checkService(access: Access): Promise<{ checks: Check[]; identity: Identity | null }> {
@@ -380,7 +380,7 @@ async function checkService(access: Access): Promise<{ checks: Check[]; identity
 function clock(aheadMs: number | null): Check {
   if (aheadMs === null) return ok('clock', 'not checked: the service sends no date');
   const text = `${duration(Math.abs(aheadMs))} ${aheadMs < 0 ? 'behind' : 'ahead of'} the service`;
-  if (Math.abs(aheadMs) <= mostSkewMs) return ok('clock', `correct (${text})`);
+  if (Math.abs(aheadMs) <= maxSkewMs) return ok('clock', `correct (${text})`);
   return warn(
     'clock',
     `is ${text}`,
@@ -449,7 +449,7 @@ async function checkWarehouse({ config, log }: Setup): Promise<{
 type ExtensionStates = Awaited<ReturnType<typeof inspectExtensions>>;
 
 /**
- * Which of DuckDB's extensions are on this machine, and whether they can be loaded. What is missing is a problem only for the
+ * Which of DuckDB's extensions are on this machine, and whether they can be loaded. A missing one is a problem only for the
  * `uses` that the settings switch on.
  */
 export function extensionsCheck(found: ExtensionStates, uses: readonly ExtensionUse[]): Check {

@@ -34,8 +34,8 @@ export const whatText = 'Its id, or its title or name, or a part of that';
 
 const plurals = { topic: 'topics', company: 'companies', person: 'people', conversation: 'conversations' };
 
-/** The most entities to choose from; more of the title or name finds fewer. */
-const most = 10;
+/** How many entities there are to choose from; more of the title or name finds fewer. */
+const maxListed = 10;
 
 export const explain = command({
   usage: '<kind> [what..]',
@@ -72,7 +72,7 @@ async function choose(
   if (!first) throw nothingFound(kind, what, others);
   if (!second) return first.id;
   const head = `${count(found.length)} ${plurals[kind]} match ${JSON.stringify(what)}.`;
-  const shown = found.slice(0, most);
+  const shown = found.slice(0, maxListed);
   const more = found.length - shown.length;
   if (isAsking) {
     const lines = shown.map((one, index) => `  ${index + 1}  ${titleOf(one)}`);
@@ -125,11 +125,11 @@ export interface TimelineEvent {
   readonly text: string | null;
   readonly fields: readonly { readonly field: string; readonly before: Json; readonly now: Json }[];
   readonly runId: string | null;
-  /** The change of ours (`signalhouse changes show ID`). */
+  /** The id of our change (`signalhouse changes show ID`). */
   readonly changeId: string | null;
 }
 
-/** Everything that explains one entity: why it looks as it does, and what is requested of it next. */
+/** Everything that explains one entity: why it has its values, and what a sync requests of it next. */
 export interface Explanation {
   readonly kind: entity.EntityKind;
   readonly id: string;
@@ -142,7 +142,7 @@ export interface Explanation {
   readonly row: Readonly<Record<string, Json>> | null;
   /** Whether it still exists, with the evidence; null for a conversation, which no list has. */
   readonly presence: (entity.Presence & { readonly evidence: entity.EntityRequest | null }) | null;
-  /** Who writes most about it, and what was said last. */
+  /** The people and companies that write most about it, and the latest messages. */
   readonly around: readonly entity.Around[];
   /** What a sync would request of it now, and why or why not, in the order in which it is fetched. */
   readonly children: readonly (ExplainedChild & {
@@ -258,7 +258,7 @@ export async function explainEntity(
   }
 }
 
-/** What happened to an entity, newest first: what syncs saw, what the API recorded, and what we changed. */
+/** The events of an entity, newest first: seen by syncs, recorded by the API, and changed by us. */
 export async function timelineOf(
   snapshot: Snapshot,
   kind: entity.EntityKind,
@@ -321,7 +321,7 @@ function missed(presence: entity.Presence | null): TimelineEvent[] {
   return [{ ...nothing, at: unlistedSince, kind: 'unlisted', text, runId }];
 }
 
-/** What a version shows that the one before it did not. */
+/** The fields in which a version differs from the one before it. */
 function seen(version: Record<string, Json>, before: Record<string, Json> | undefined): TimelineEvent {
   const { valid_from: at, valid_to: _, run_id: runId, ...values } = version;
   const fields = before

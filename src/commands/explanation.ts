@@ -8,10 +8,10 @@ import type { Block, Fact, Table, View } from '../view/view.js';
 import type { Explanation, TimelineEvent } from './explain.js';
 
 /** The most lines of a section; `--json` has all of them. */
-const most = 12;
-const mostRequests = 8;
+const maxLines = 12;
+const maxRequests = 8;
 
-/** What `explain` shows of one entity. */
+/** The view of one explained entity. */
 export function explanationView(explanation: Explanation): View {
   const { kind, id, name, rejected, children, conflicts } = explanation;
   const isAnyDue = children.some(({ isDue }) => isDue);
@@ -70,7 +70,7 @@ function facts(explanation: Explanation): Fact[] {
   ];
 }
 
-/** Who writes most about it, with their messages. */
+/** The people or companies that write most about it, with their messages. */
 function whoText({ around }: Explanation, wanted: 'company' | 'person'): string | null {
   const found = around.filter(({ what }) => what === wanted);
   if (found.length === 0) return null;
@@ -87,7 +87,7 @@ function latestMessages({ around }: Explanation): Fact[] {
   ]);
 }
 
-/** The columns that say most about a row, where it has them. */
+/** The most informative columns of a row. */
 const telling =
   `lifecycle_state priority graph_status is_vip is_org_company primary_domain primary_email company_id topic_id
   total_group_count conversation_count person_count message_count updated_at last_seen_at start_timestamp end_timestamp
@@ -191,7 +191,7 @@ function askedText(
   const isRefusal = status !== null && status < 500;
   if (error === null || isRefusal) return `${when}${answer}`;
   const tries = attempts > 1 ? `, ${count(attempts)} times` : '';
-  // What was answered before keeps its date, and the failure comes later.
+  // An earlier answer keeps its date, and the failure comes after it.
   return at === null
     ? `${when}${answer}${tries}: ${error}`
     : `${when}; the request after that failed${answer}${tries}: ${error}`;
@@ -216,7 +216,7 @@ const kindsOfEvent: Readonly<Record<TimelineEvent['kind'], string>> = {
 };
 
 function timelineBlocks({ timeline }: Explanation): Block[] {
-  const shown = timeline.slice(0, most);
+  const shown = timeline.slice(0, maxLines);
   const facts = shown.map((event): Fact => [moment(event.at), eventText(event)]);
   return [{ facts }, moreThan(shown.length, timeline.length)];
 }
@@ -247,7 +247,7 @@ function rejectedText({ endpoint, id, path, reason, lastSeenAt }: Explanation['r
 function requestBlocks({ requests, id }: Explanation): Block[] {
   const { newest, total } = requests;
   if (newest.length === 0) return [{ sentence: 'none is recorded (requests are kept for 30 days)' }];
-  const rows = newest.slice(0, mostRequests).map(({ at, method, path, status, ms, error }) => [
+  const rows = newest.slice(0, maxRequests).map(({ at, method, path, status, ms, error }) => [
     moment(at),
     // The id is above, and would push what follows it out of the line.
     `${method} ${path.replace(`/${encodeURIComponent(id)}`, '/{id}')}`,
@@ -261,7 +261,7 @@ function requestBlocks({ requests, id }: Explanation): Block[] {
 function runBlocks({ runs, requests }: Explanation): Block[] {
   if (runs.length === 0) return [{ sentence: 'none is recorded (retention.recordsDays)' }];
   const rows = runs
-    .slice(0, mostRequests)
+    .slice(0, maxRequests)
     .map(({ runId, command, startedAt, endedAt, outcome, documents }) => [
       startedAt === null ? runId : moment(startedAt),
       command,

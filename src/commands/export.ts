@@ -254,7 +254,7 @@ async function exportWorkbook(
   });
 }
 
-/** The names and queries of what is exported. */
+/** The name and query of each export. */
 async function selectsOf(
   snapshot: Snapshot,
   content: Named | 'everything',
@@ -300,7 +300,7 @@ async function* rowsOf(
   for await (const { rows } of snapshot.answers(select)) for await (const row of rows) yield cells(row);
 }
 
-/** `signalhouse export --person`: everything that is held about one person, for a person who asks for it. */
+/** `signalhouse export --person`: everything that is stored about one person, for a request for access. */
 
 export interface PersonReport {
   readonly outcome: 'written' | 'nothing_held';
@@ -314,7 +314,7 @@ export interface PersonReport {
   readonly exitCode: ExitCode;
 }
 
-/** What is in the file. */
+/** The content of the file. */
 export interface PersonFile extends PersonData {
   readonly who: string;
   readonly organization: string | null;

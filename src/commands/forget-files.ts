@@ -36,7 +36,7 @@ export async function finishForgetting(
   const waiting = await warehouse.pendingSteps();
   const hasLake = lakePlace(config.lake) !== null;
   const complete = (step: Step) => warehouse.completeStep(step, new Date(clock.now()));
-  // Before the snapshot, which shows what is still to do.
+  // Before the snapshot, which shows the pending steps.
   if (!hasLake && waiting.includes('lake')) await complete('lake');
   for (const step of waiting.filter((one) => hasLake || one !== 'lake')) {
     if (step === 'compact') await warehouse.compactNow();
@@ -62,9 +62,9 @@ async function isDone(work: (() => Promise<void>) | undefined, log: Log): Promis
 const searched = ['reports', 'imports', join('inbox', 'done'), join('inbox', 'rejected')];
 
 /**
- * Removes what is being forgotten from the files of the data directory: lines of the journals are rewritten; reports, uploads,
- * sheets with any of it and a folder of that name in the inbox are deleted, as are logs that other programs left beside published files. Returns their names,
- * relative to the directory.
+ * Removes forgotten people, companies and conversations from the files of the data directory. Lines of the journals are
+ * rewritten. Reports, uploads and sheets that name them are deleted, and so are a folder of that name in the inbox and logs that
+ * other programs left beside published files. Returns the names of these files, relative to the directory.
  */
 export async function cleanFiles(
   folder: { readonly dataDir: string },
@@ -99,7 +99,7 @@ export async function cleanFiles(
     if (!existsSync(path) || !(await holds(path, found))) continue;
     names.push(relative(dataDir, path));
     if (dryRun) continue;
-    // The preview of an import is three files: what it is, what it shows, and the sheet.
+    // The preview of an import is three files: the record, the plan, and the sheet.
     const id = path.replace(/\.(json|plan|file)$/, '');
     for (const one of [path, `${id}.json`, `${id}.plan`, `${id}.file`]) rmSync(one, { force: true });
   }

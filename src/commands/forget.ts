@@ -73,7 +73,7 @@ export const forget = command({
   },
 });
 
-/** What was forgotten in one organization, or with --all in each. */
+/** The result in one organization, or with --all in each. */
 type Forgotten = ForgetReport | Outcome<ForgetReport>[];
 
 type Options = Readonly<Record<'wait' | 'dryRun' | 'yes', boolean>>;
@@ -156,7 +156,7 @@ function refuseNothing(type: string, ids: readonly string[], emails: readonly st
   if (problems.length > 0) throw new UsageError('Cannot tell what to forget.', problems);
 }
 
-/** Of one organization or several: whether what was named is held anywhere, and all of it is forgotten. */
+/** Of one organization or several: whether the named entities are stored anywhere, and all are forgotten. */
 function exitCodeOf(reports: readonly ForgetReport[]): ExitCode {
   if (reports.every(({ outcome }) => outcome === 'nothing_held')) return ExitCode.failed;
   const isUnknown = (id: string) => reports.every(({ unknown }) => unknown.includes(id));
@@ -171,7 +171,7 @@ function entitiesText(type: ForgetReport['type'], number: number): string {
   return counted(number, type, plural);
 }
 
-/** A person who was named in another way may well be held. */
+/** A person who was named in another way may still be stored. */
 export function notHeldText(type: ForgetReport['type'], unknown: readonly string[]): string {
   const by = type === 'person' ? 'id or e-mail address' : 'id';
   return `No ${type} with the ${by} ${unknown.map(printable).join(', ')} is held. Names are not looked for.`;
@@ -207,7 +207,7 @@ function reportText(report: ForgetReport, isFirst: boolean): string {
   ].join('\n');
 }
 
-/** `signalhouse forget`: what is held, its removal, and what cannot be reached. */
+/** `signalhouse forget`: the stored data of a person, its removal, and the copies that cannot be reached. */
 
 export interface ForgetReport {
   readonly outcome: 'forgotten' | 'declined' | 'nothing_held' | 'preview';

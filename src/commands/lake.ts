@@ -124,7 +124,7 @@ export function lakeAfterSyncText({ report, failure, skipped }: LakeAfterSync): 
 
 /**
  * Runs one command of the lake in a process of its own, and returns its report. `stop` rolls back what is not committed yet;
- * `kill` ends the process at once, which the lake survives as well. Secrets are sent to it, and stand neither in its
+ * `kill` ends the process at once, which the lake survives as well. Secrets are sent to it, and are neither in its
  * arguments nor its environment.
  */
 function runOnLake<N extends keyof LakeCommands>(
@@ -159,21 +159,21 @@ function runOnLake<N extends keyof LakeCommands>(
   });
 }
 
-/** `lake publish`, alone, after a sync, or as a job, with what a request to forget has left to do there. */
+/** `lake publish`, alone, after a sync, or as a job, with the rest of a request to forget. */
 export async function publishLake(access: LakeAccess, signals: Signals): Promise<LakeReport> {
   const done = await runOnLake(access, 'publish', signals);
   await finishForgettingInLake(access, signals);
   return done;
 }
 
-/** Makes the lake equal to the published file; returns what is left to do there, as a sentence. */
+/** Makes the lake equal to the published file; returns a sentence about what is left to do there. */
 export async function forgetInLake(access: LakeAccess, signals: Signals): Promise<string> {
   const { namespace } = await runOnLake(access, 'publish', signals);
   return `Earlier snapshots of ${namespace} in the lake still have the rows: compact the tables (rewrite-all) and expire their snapshots with Spark, or with the catalog's own collector (docs/lake.md).`;
 }
 
 /**
- * After a publication: does what a request to forget has left to do there, because the lake could not be reached then. A
+ * After a publication: completes a request to forget that could not reach the lake then. A
  * warehouse that another process holds leaves it to the next publication.
  */
 async function finishForgettingInLake(access: LakeAccess, signals: Signals): Promise<void> {
@@ -234,7 +234,7 @@ export async function publishAfterSync<R extends Pick<SyncReport, 'exitCode' | '
   }
 }
 
-/** What a publication did, in one line. */
+/** The result of a publication, in one line. */
 export function lakeText({ namespace, tables, views, changed }: LakeReport): string {
   if (!changed) return `${namespace} is up to date`;
   const sum = (of: keyof TableChanges) =>

@@ -38,7 +38,7 @@ export const mcp = printing({
 const cookbook = fileURLToPath(new URL('../../docs/cookbook.md', import.meta.url));
 
 /** The most entities to choose from. */
-const most = 10;
+const maxListed = 10;
 
 /** More rows than this say less to a model than an aggregate does, and fill its context. */
 const maxRows = 500;
@@ -217,7 +217,7 @@ async function explained(setup: Setup, snapshot: Snapshot, kind: Kind, what: str
     const other = others.map((one) => `There is a ${one.kind} with this id.`).join(' ');
     return `There is no ${kind} with the id, title or name ${JSON.stringify(what)}, or a part of it. ${other}`.trim();
   }
-  const lines = found.slice(0, most).map(({ id, name }) => `- ${id}: ${name ?? 'without a name'}`);
+  const lines = found.slice(0, maxListed).map(({ id, name }) => `- ${id}: ${name ?? 'without a name'}`);
   return [`${count(found.length)} match; ask again with the id of one:`, ...lines].join('\n');
 }
 
@@ -278,7 +278,7 @@ export function said(error: unknown): string {
   const { hint, cause } = error instanceof SignalhouseError ? error : {};
   // What DuckDB says of a query may quote whole texts.
   const ahead = cause === undefined ? '' : dataAhead;
-  const text = shownText(messageOf(error), mostCharacters, () => undefined);
+  const text = shownText(messageOf(error), maxCharacters, () => undefined);
   return [ahead + text, ...problemsOf(error), ...(hint === undefined ? [] : [hint])].join('\n');
 }
 
@@ -304,7 +304,7 @@ async function describeTable(snapshot: Snapshot, wanted: string): Promise<string
   return [`${found.label} (${found.kind}): ${found.comment ?? ''}`, ...lines].join('\n');
 }
 
-/** How much of an answer an assistant gets: what it reads costs money and attention. */
+/** How much of an answer an assistant gets: every word it reads costs money and attention. */
 export interface Bounds {
   readonly rows: number;
   /** The longest text of one value. */
@@ -314,7 +314,7 @@ export interface Bounds {
 }
 
 /** The most characters of one answer. */
-const mostCharacters = 30_000;
+const maxCharacters = 30_000;
 
 /**
  * The first rows of an answer as a Markdown table, within bounds. Reads no further than it shows, and says when there is
@@ -329,7 +329,7 @@ export async function tableText(
   const names = columns.map(({ name }) => shownText(name, cell, () => (cut += 1)));
   const lines = [row(names), row(columns.map(() => '---'))];
   let length = lines.join('').length;
-  if (length > mostCharacters)
+  if (length > maxCharacters)
     return `The names of ${count(names.length)} columns alone are too long for an answer: select fewer columns.`;
   let shown = 0;
   let why = '';
@@ -337,7 +337,7 @@ export async function tableText(
     if (shown === most) why = 'ask for more with max_rows, or narrow the query';
     const texts = values.map((value) => shownText(value, cell, () => (cut += 1)));
     const line = row(texts);
-    if (length + line.length > mostCharacters) why = 'this answer would be too long: select fewer columns';
+    if (length + line.length > maxCharacters) why = 'this answer would be too long: select fewer columns';
     if (why !== '') break;
     lines.push(line);
     length += line.length + 1;
@@ -361,7 +361,7 @@ function shownText(value: Json, most: number, onCut: () => void): string {
   return `${text.slice(0, most).replace(/\p{Cs}$/u, '')}…`;
 }
 
-/** One line of Markdown: what a value contains cannot end its cell or its row, not even with a backslash of its own. */
+/** One line of Markdown: no value can end its cell or its row, not even with a backslash. */
 function row(cells: readonly string[]): string {
   return `| ${cells.map((cell) => cell.replace(/\s*[\r\n\u2028\u2029]+\s*/g, ' ⏎ ').replace(/(\\*)\|/g, '$1$1\\|')).join(' | ')} |`;
 }
@@ -371,7 +371,7 @@ export interface Recipe {
   /** Made of the question's words: `who-is-still-waiting-for-an-answer`. */
   readonly name: string;
   readonly question: string;
-  /** What the cookbook says about it, without the example of an answer. */
+  /** Its text in the cookbook, without the example of an answer. */
   readonly text: string;
 }
 
@@ -395,7 +395,7 @@ function nameOf(question: string): string {
     .replace(/^-|-$/g, '');
 }
 
-/** What the assistant is asked to do with a recipe. */
+/** The instructions for the assistant about a recipe. */
 export function promptOf({ question, text }: Recipe): string {
   return `${question}
 

@@ -24,7 +24,7 @@ export const plan = command({
 /** What a sync would do. */
 export interface Planned extends PlanReport {
   /**
-   * What it would drop because it is too old (`retention`): how many messages lose their content, how many people their
+   * Rows that it would drop because they are too old (`retention`): how many messages lose their content, how many people their
    * personal fields, and before when each is too old. Null when no answer of the service confirms the time.
    */
   readonly retention: { readonly before: Age; readonly messages: number; readonly people: number } | null;

@@ -55,8 +55,8 @@ export async function pushChanges(
 }
 
 /**
- * Sends what was confirmed on the page, at once: it publishes nothing, and what follows a publication (`publish.after`, the lake)
- * waits for that. Throws only when there is nothing to report.
+ * Sends the changes that were confirmed on the page, at once. It publishes nothing: `publish.after` and the lake follow the next
+ * publication. Throws only when there is nothing to report.
  */
 export function pushConfirmed(access: Access, options: ObservedOptions): Promise<PushReport> {
   return withWorker(access, options, async (parts, display) =>

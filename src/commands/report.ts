@@ -187,7 +187,7 @@ export function reportSource(
   return async (since, reader) => {
     const from = since === null ? null : momentFrom(since, 'since');
     const made = await inTurn(() => report(from));
-    if (made) recordRead(setup, { by: 'report', rows: null }, reader ?? 'somebody without a login');
+    if (made) recordRead(setup, { by: 'report', rows: null }, reader ?? 'person without a login');
     return made;
   };
 }

@@ -100,7 +100,7 @@ export interface RestoreReport {
   readonly mayHaveBeenSent: number;
   /** Requests to forget that the snapshot did not have. */
   readonly forgotten: number;
-  /** What is copied in addition to the snapshot, relative to the data directory. */
+  /** Files that are copied in addition to the snapshot, relative to the data directory. */
   readonly files: readonly string[];
   /** Where the former content of the data directory is now; null where it was empty. */
   readonly movedTo: string | null;
@@ -164,7 +164,7 @@ async function restoreFrom(
   if (!isFresh) writeFileSync(restoring, '', { mode: privateMode });
   const movedTo = isFresh ? null : moveAside(dataDir, new Date(clock.now()));
   try {
-    // What a killed restore has copied, and traces.
+    // Files that a killed restore has copied, and traces.
     for (const name of namesIn(dataDir).filter((one) => !notOurs.test(one) || traces.test(one)))
       rmSync(join(dataDir, name), { recursive: true, force: true });
     // A directory that has it was empty before: a restore that was killed starts over.
@@ -183,7 +183,7 @@ async function restoreFrom(
 
 type Backup = NonNullable<Awaited<ReturnType<typeof readBackup>>>;
 
-/** A snapshot of a backup with what its journals, and those of what is replaced, add; null for one that is not full. */
+/** A snapshot of a backup with the lines of its journals and of the replaced ones; null for one that is not full. */
 function readBackup(
   { config, log }: Setup,
   from: string,
@@ -231,7 +231,7 @@ function readBackup(
   });
 }
 
-/** What a restore replaces: the data directory, and what earlier ones moved aside. */
+/** The files that a restore replaces: the data directory, and those that earlier ones moved aside. */
 function replacedIn(dataDir: string): string[] {
   const aside = namesIn(dataDir).filter((name) => name.startsWith(movedAsidePrefix));
   return [dataDir, ...aside.map((name) => join(dataDir, name))];
@@ -330,7 +330,7 @@ function refuseOverlap(from: string, dataDir: string): void {
   ]);
 }
 
-/** What the worker makes again, or what belongs to the machine that was: no part of a backup. */
+/** Files that the worker makes again, or that belong to the old machine: not part of a backup. */
 const left =
   /^(\..*|worker\..*|.*\.duckdb(\.wal.*)?|published\.json|spending\.log|lost\+found|before-restore-.*)$/;
 
@@ -343,9 +343,9 @@ function filesIn(from: string): string[] {
   return names.sort((a, b) => isJournal(b) - isJournal(a) || (a < b ? -1 : 1));
 }
 
-/** What is no content of a data directory: a file system's own folder, hidden files, what was moved aside. */
+/** Not content of a data directory: a file system's own folder, hidden files, files that were moved aside. */
 const notOurs = /^(\..*|lost\+found|before-restore-.*)$/;
-/** What a killed process and an attempt to sync leave in an empty one. */
+/** Files that a killed process or an attempt to sync leaves in an empty directory. */
 const traces = new RegExp(`^(\\${unfinished}.*|spending\\.log|worker\\.pid)$`);
 
 function namesIn(dataDir: string): string[] {

@@ -24,7 +24,7 @@ import { LoggedProgress, speedOf } from '../run/progress.js';
 import type { Context } from './command.js';
 import { programVersion } from './context.js';
 
-/** What a command starts with: its settings, its log and, where it makes requests, the key. */
+/** The start of every command: its settings, its log and, where it makes requests, the key. */
 
 /** What every command has: its settings and its log. */
 export interface Setup {
@@ -50,12 +50,12 @@ export interface Observed {
   readonly observe: (api: Api) => ProgressDisplay;
 }
 
-/** What a command works with at a terminal: also a progress line, if stderr is one. */
+/** A command's setup with a progress line, if stderr is a terminal. */
 export type CommandSetup<S extends Setup> = S & { readonly progress: TerminalProgress | undefined };
 
 /**
  * The command for each organization of the settings file; with `all`, one is not enough. Without a list, or with the name of one,
- * only the command itself. Throws a UsageError for what is wrong with the list; with `withKeys`, also for a key that several would share.
+ * only the command itself. Throws a UsageError for a wrong list; with `withKeys`, also for a key that several would share.
  */
 export async function eachOrganization(
   context: Context,

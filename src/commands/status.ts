@@ -78,9 +78,9 @@ export function scheduleFile(dataDir: string): string {
 }
 
 /**
- * What is in the warehouse and what is going on. It writes nothing and waits for no lock. The exit code is `incomplete`
- * when a resource is older than its objective, or more of it is out of date than that allows; until the first pull was
- * complete once; where nothing was ever published, unless a run is at work that will: a mistyped folder or a lost volume must not look well.
+ * The state of the warehouse and of its runs. It writes nothing and waits for no lock. The exit code is `incomplete` when a
+ * resource is older than its objective, or more of it is out of date than that allows; until the first pull was complete once;
+ * and where nothing was ever published, unless a run is active: a mistyped folder or a lost volume must not look well.
  */
 export async function statusOf(setup: Setup): Promise<StatusReport> {
   const now = (setup.clock ?? systemClock).now();
@@ -161,7 +161,7 @@ function jobView(job: Job, { jobs, history }: ScheduleMemory, now: number): JobV
   };
 }
 
-/** What the command shows: the status page without what happens at this moment. */
+/** The view of the command: the status page without the current activity. */
 export function shownStatus(report: StatusReport, now: number): View {
   const { schedule, ...facts } = report;
   const look = { times: new Times(now, 'UTC'), link: (path: string) => path };

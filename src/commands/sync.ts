@@ -75,7 +75,7 @@ export async function pullAll(access: Access, options: Options): Promise<Followe
   return withFollowers(access, options, (parts, display) => runSync(parts, options, display));
 }
 
-/** What `sync --push` did: the report of the sync, with what was pushed and the files of the drop folder. */
+/** The report of `sync --push`: that of the sync, with the push and the files of the drop folder. */
 export interface SyncPushReport extends SyncReport {
   /** Null when the push failed without a report: `pushFailure` says why. The sync runs anyway. */
   readonly push: PushReport | null;
@@ -129,7 +129,7 @@ async function pushWithInbox(parts: WorkerParts, options: PushOptions, observer:
   }
 }
 
-/** The options of the second run, with what the caps leave for it. */
+/** The options of the second run, with the rest of the caps. */
 function rest(
   options: Options,
   spent: { readonly requests: { readonly total: number }; readonly minutes: number },

@@ -27,7 +27,7 @@ export const add = command({
     return { name, role, passwordHash: await hashPassword(password) };
   },
   show: ({ name, role, passwordHash }) =>
-    `# Add this to the settings file (--config). serve reads it at its next start:
+    `# Add this to the settings file (--config). serve reads it when it starts:
 serve:
   users:
     - name: ${JSON.stringify(name)}

@@ -110,7 +110,7 @@ async function writing<T>(
   return work(warehouse);
 }
 
-/** Does work that asks the API nothing as a run of its own: what it changes names that run. The next writer ends one that failed. */
+/** Records work that makes no requests as a run of its own, so that changed rows name it. The next writer ends a run that failed. */
 export async function asRun<T>(
   warehouse: Warehouse,
   { clock = systemClock, programVersion }: Pick<Setup, 'clock' | 'programVersion'>,
@@ -160,7 +160,7 @@ export function refuseWithoutWarehouse(dataDir: string): void {
   });
 }
 
-/** Creates the data directory. Returns what removes one that is new, with what the client wrote into it. */
+/** Creates the data directory. Returns a function that removes a new one, with the files that the client wrote into it. */
 function claimFolder(dataDir: string): () => void {
   const hadFolder = existsSync(dataDir);
   createDataDir(dataDir);
@@ -191,7 +191,7 @@ const aheadShare = 200;
 const memoryPerAnswer = 128_000_000;
 
 /** 120 requests a minute are used up to answers that take 6 s; more in flight would only wait for the budget. */
-const mostInFlight = 12;
+const maxInFlight = 12;
 
 /** No outage of the API is waited out for longer than the command may take, or than `maxOutageMinutes`. */
 interface OutageLimits {
@@ -213,7 +213,7 @@ export function connect(
   const { api, rateLimit, tuning } = config;
   const memory = memoryOf(config);
   const concurrency =
-    tuning.concurrency ?? Math.max(2, Math.min(mostInFlight, Math.floor(memory / memoryPerAnswer)));
+    tuning.concurrency ?? Math.max(2, Math.min(maxInFlight, Math.floor(memory / memoryPerAnswer)));
   const client = new Api({
     ...credentials,
     // A key that was replaced since the start: every run has a client of its own.

@@ -46,7 +46,7 @@ export const variables = {
 const numeric = new Set(['SIGNALHOUSE_RATE_LIMIT_REQUESTS', 'SIGNALHOUSE_RATE_LIMIT_WINDOW_MS']);
 
 /**
- * What the program chooses itself, for a caller that knows better: tests, which have little data and do not wait. Only a
+ * Values that the program otherwise chooses, for a caller that knows better: tests, which have little data and do not wait. Only a
  * program can hand this in. Whatever is left out is the constant of the part that uses it.
  */
 export interface Tuning {
@@ -299,15 +299,15 @@ interface Read {
   /** The name by which the user gave a setting, by its dotted path. */
   origin: Map<string, string>;
   values: Record<string, unknown>;
-  /** What the file says, before variables and flags. */
+  /** The settings of the file, before variables and flags. */
   fileValues: Record<string, unknown>;
-  /** What the file says of this organization alone. */
+  /** The file's settings of this organization alone. */
   own: Record<string, unknown>;
   /** The list of organizations of the file; undefined where it has none. */
   listed: Listed | undefined;
-  /** Whether it is clear whose settings these are. */
+  /** Whether it is known which organization's settings these are. */
   isChosen: boolean;
-  /** What is wrong with the list as a whole. */
+  /** The problems of the list as a whole. */
   listProblems: readonly Problem[];
   /** How the user gave a setting: its variable or flag, or its place in the file. */
   named: (path: string) => string;
@@ -373,7 +373,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
   const inList = listed ? [...listed.problems, ...directoryProblems(listed, shared, cwd)] : [];
   const listProblems = inList.map((one) => ({ ...one, setting: `${file}: ${one.setting}` }));
   problems.push(...listProblems);
-  // What one organization says of itself comes before what a variable says of all.
+  // A setting of one organization wins over a variable, which is for all.
   const values = organization ? settingsOf(organization, shared) : shared;
   const own = organization?.own ?? {};
   const fileValues = organization ? merged(ofFile, own) : ofFile;
@@ -434,7 +434,7 @@ export function organizationNames(sources: Sources, withKeys: boolean): readonly
   const [file, path] = [fileOf(sources), settingsPath(sources)];
   if (file === undefined || path === undefined) return null;
   const { values, lineOf } = readFile(path, file, [], 'SIGNALHOUSE_CONFIG');
-  // What is wrong with the file itself is told where its settings are read.
+  // Problems of the file itself are reported where its settings are read.
   if (!('organizations' in values)) return null;
   const listed = listedIn(values);
   const names = listed.organizations.map(({ name }) => name);
@@ -463,7 +463,7 @@ function locating(prefix: string, lineOf: SettingsFile['lineOf']): Read['located
 }
 
 /**
- * What is wrong in a settings file by itself, whatever the environment says. A key file that it names must be on this machine
+ * The problems of a settings file, whatever the environment says. A key file that it names must be on this machine
  * and hold a key.
  */
 export function fileProblems(
@@ -477,7 +477,7 @@ export function fileProblems(
     const keys = listed.organizations.flatMap((one) =>
       keyFileProblems(settingsOf(one, listed.shared), `${file}: ${placeOf(one, listed, 'api.keyFile')}`, cwd),
     );
-    // What all inherit is told once.
+    // A shared setting is reported once.
     const byPlace = new Map(keys.map((one) => [one.setting, located(one)]));
     return [...inList, ...byPlace.values()];
   }
@@ -488,7 +488,7 @@ export function fileProblems(
   return problems.map(located);
 }
 
-/** What is wrong with the key file of these settings; `setting` is where they name it. */
+/** The problem of the key file of these settings; `setting` is where they name it. */
 function keyFileProblems(values: Record<string, unknown>, setting: string, cwd: string): Problem[] {
   const keyFile = valueAt(values, ['api', 'keyFile']);
   if (typeof keyFile !== 'string') return [];

@@ -41,7 +41,7 @@ const anySetting = Object.fromEntries(
   Object.keys(settings.shape).map((key) => [key, z.unknown().optional()]),
 );
 
-/** Of an entry, for Kubernetes alone. */
+/** Settings of an entry for Kubernetes alone. */
 const forCronJob = {
   secret: objectName.optional(),
   storage: quantity.optional(),
@@ -51,7 +51,7 @@ const forCronJob = {
 };
 const entry = z.strictObject({ name, ...forCronJob, ...anySetting });
 
-/** Of the file, for Kubernetes alone. */
+/** Settings of the file for Kubernetes alone. */
 const forKubernetes = {
   image: text.optional(),
   // A ConfigMap has texts only.
@@ -79,7 +79,7 @@ const list = z.strictObject({
     }),
 });
 
-/** What belongs to the process that serves all, and so cannot differ. */
+/** Settings of the process that serves all organizations, which cannot differ. */
 const ofTheService = ['host', 'port', 'allowedHosts', 'users', 'proxies', 'userHeader', 'parallel'];
 
 export interface Organization {
@@ -117,7 +117,7 @@ export function listedIn(values: Values): Listed {
   return { organizations, shared: settingsIn(values), problems };
 }
 
-/** What of it are settings. */
+/** The settings among the values. */
 export function settingsIn(values: object): Values {
   return Object.fromEntries(Object.entries(values).filter(([key]) => key in settings.shape));
 }
@@ -238,7 +238,7 @@ export function chosenFrom(
   }
   const { organizations } = listed;
   const [first] = organizations;
-  // What is wrong with an empty list is told already.
+  // An empty list is reported already.
   if (first === undefined || (asked === undefined && organizations.length === 1)) return first;
   const names = organizations.map((one) => one.name);
   const all = `one of ${names.join(', ')}`;
@@ -249,7 +249,7 @@ export function chosenFrom(
   return found ?? refuse(`${JSON.stringify(asked)} is not ${all}${meant}`);
 }
 
-/** What a schema cannot find. `named` tells how the user gave a setting. */
+/** Checks that a schema cannot express. `named` tells how the user gave a setting. */
 export interface Checks {
   /** In jobs, as they are written at `prefix`, such as a schedule without a date. */
   readonly checkJobs?: ((jobs: readonly unknown[], prefix: string) => readonly Problem[]) | undefined;
@@ -278,7 +278,7 @@ export function checkedSettings(
   return { data, problems };
 }
 
-/** What Kubernetes needs of a list. */
+/** A list as Kubernetes needs it. */
 export type Organizations = Pick<z.output<typeof list>, 'environment' | 'lakeSecret' | 'night'> & {
   readonly image: string;
   /** As they are written, without defaults. */
@@ -309,19 +309,19 @@ export function readOrganizations(
   };
 }
 
-/** What is wrong in a list. */
+/** The problems of a list. */
 export function organizationsProblems(source: string, name: string, checks: Checks): Problem[] {
   const file = parseSettings(source, name);
   if (file.problems.length > 0) return [...file.problems];
   const values = isObject(file.value) ? file.value : {};
   const listed = listedIn(values);
   const problems = [...listed.problems, ...directoryProblems(listed, listed.shared, '/')];
-  // Where the list is none, what all would inherit is checked by itself.
+  // Without a valid list, the shared settings are checked alone.
   const entries = listed.organizations.length > 0 ? listed.organizations : [{ name: '', index: 0, own: {} }];
   for (const one of entries) {
     const own = settingsOf(one, listed.shared);
     const named = (path: string) => placeOf(one, listed, path);
-    // What is not a setting at all is told above.
+    // Unknown settings are reported above.
     problems.push(...checkedSettings(own, named, checks).problems);
     const schedule = valueAt(values, ['organizations', one.index, 'schedule']);
     const found = typeof schedule === 'string' ? (checks.checkJobs?.([{ cron: schedule }], '') ?? []) : [];

@@ -106,14 +106,14 @@ const privacy = {
   exclude: z
     .array(text)
     .default([])
-    .describe('Schemas, tables, views and columns to leave out besides, such as ops or messages.metadata.')
+    .describe('Schemas, tables, views and columns to leave out too, such as ops or messages.metadata.')
     .meta({ example: ['messages.metadata', 'automation_templates'] }),
   mask: z
     // YAML reads null without quotes as no value.
     .record(text, z.union([z.null(), z.string(), z.number(), z.boolean()]).transform(String))
     .default({})
     .describe(
-      'Columns to mask besides, each with null, hash (equal values stay equal), domain, initials or truncate:N.',
+      'Columns to mask too, each with null, hash (equal values stay equal), domain, initials or truncate:N.',
     )
     .meta({
       example: {
@@ -259,7 +259,7 @@ const push = section({
   onConflict: z
     .enum(['report', 'overwrite'])
     .default('report')
-    .describe('What to do when somebody else changed the same field: report it (exit 3), or overwrite it.'),
+    .describe('What to do when another person changed the same field: report it (exit 3), or overwrite it.'),
 });
 
 const mailAddress = z
@@ -316,7 +316,7 @@ const job = z.strictObject({
 const nightly = { name: 'nightly', run: 'sync+push', cron: '0 3 * * *' } as const;
 
 const hours = z.number().min(0);
-/** What `serve.freshness` is by default, also for the lists that it leaves out. */
+/** The default of `serve.freshness`, also for the lists that it leaves out. */
 export const freshnessHours = 26;
 const freshness = z.union(
   [hours, z.partialRecord(z.enum(['default', 'stale', ...resources.lists.map(({ name }) => name)]), hours)],
@@ -416,7 +416,7 @@ const serve = section({
     )
     .default([])
     .describe(
-      'Accepted host names of the pages besides localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',
+      'Accepted host names of the pages beyond localhost, e.g. signalhouse.example.com. /healthz, /readyz and /metrics take every name.',
     ),
   url: z
     .url({ protocol: /^https?$/, error: 'must be an address such as https://signalhouse.example.com' })

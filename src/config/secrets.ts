@@ -11,7 +11,7 @@ export const serveVariables = {
   token: 'SIGNALHOUSE_SERVE_TOKEN',
   /** Where notifications go. */
   webhookUrl: 'SIGNALHOUSE_WEBHOOK_URL',
-  /** Of the user of serve.notify.email.server. */
+  /** The password of the user of serve.notify.email.server. */
   smtpPassword: 'SIGNALHOUSE_SMTP_PASSWORD',
 } as const;
 
@@ -42,7 +42,7 @@ export type LakeSecrets = Secrets<typeof lakeVariables>;
 export interface Place {
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Told of every secret that is read, now or later, so that the log can hide it. */
+  /** Called with every secret that is read, now or later, so that the log can hide it. */
   readonly onSecret?: ((secret: string) => void) | undefined;
 }
 
@@ -61,7 +61,7 @@ export function secretsIn<V extends Readonly<Record<string, string>>>(
 
 const shortestToken = 16;
 
-/** What is wrong with a token, or undefined; never quotes it. */
+/** The problem of a token, or undefined; never quotes it. */
 function tokenProblem(token: string): string | undefined {
   if (!/^[\x21-\x7e]*$/.test(token)) return 'the token contains white space or non-ASCII characters';
   if (token.length >= shortestToken) return undefined;
@@ -96,7 +96,7 @@ function textIn(path: string, setting: string, cwd = process.cwd()): string | Pr
   }
 }
 
-/** What is wrong with the address of the API, or undefined. */
+/** The problem of the API's address, or undefined. */
 export function baseUrlProblem(value: string | undefined): string | undefined {
   if (value === undefined || value.trim() === '') return 'is required: the address of the API, ending in /v1';
   if (!URL.canParse(value.trim())) return 'must be an absolute URL such as https://api.example.com/v1';
@@ -104,7 +104,7 @@ export function baseUrlProblem(value: string | undefined): string | undefined {
   return keyAddressProblem(url) ?? (/\/v1\/?$/.test(url.pathname) ? undefined : 'must end in /v1');
 }
 
-/** What is wrong with a key, or undefined; never quotes it. */
+/** The problem of a key, or undefined; never quotes it. */
 export function apiKeyProblem(key: string): string | undefined {
   if (key === '') return 'the key is empty';
   // A header cannot carry anything else; usually it is a pasted line break, or the wrong file.

@@ -61,7 +61,7 @@ function restOf(path: string, key: Node): string {
   return path.startsWith(String(key)) ? path.slice(String(key).length) : '';
 }
 
-/** What a schema finds wrong. `named` tells how the user gave a setting. */
+/** The problems that a schema finds. `named` tells how the user gave a setting. */
 export function schemaProblems(
   schema: z.ZodType,
   issues: readonly z.core.$ZodIssue[],

@@ -18,7 +18,7 @@ export type ColumnType =
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
-  /** What it says about people; undefined for text whose schema names no kind, which the build refuses. */
+  /** Its kind of personal data; undefined for text whose schema names no kind, which the build refuses. */
   readonly kind: Kind | undefined;
   readonly comment: string;
   /** Where the value is in a document, member by member. */

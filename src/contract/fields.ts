@@ -3,7 +3,7 @@ import { holding, type Kind } from './privacy.js';
 
 /**
  * The building blocks of the wire schemas. They are as strict as the API document is explicit, and no stricter: an
- * object keeps fields that nobody documented, and a field whose presence is not promised may be absent or null.
+ * object keeps undocumented fields, and a field whose presence is not promised may be absent or null.
  * Whatever has text takes its kind: what it says about people (privacy.ts).
  */
 
@@ -101,7 +101,7 @@ export function isOptionalTime(schema: z.ZodType | undefined): boolean {
 /** How sure a model was, or how much two things are alike. */
 export const score = maybe(holding('score', z.number()));
 
-/** How much somebody wrote each week, and on average. */
+/** How much a person or company wrote each week, and on average. */
 const activityNumber = holding('activity', z.number());
 export const activity = maybe(activityNumber);
 export const activities = maybe(z.array(activityNumber));

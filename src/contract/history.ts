@@ -51,7 +51,7 @@ const merge = object({
   sourcePersons: maybe(z.array(person)),
 });
 
-/** What a history answer holds besides its records. `actions` (topics only) is documented as always empty. */
+/** What a history answer holds in addition to its records. `actions` (topics only) is documented as always empty. */
 export const historySummary = object({
   mergedInto: maybe(mergedInto),
   merges: maybe(z.array(merge)),

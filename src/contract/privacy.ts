@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What a field of the API says about people. Its kind is named where the field is (see fields.ts); sql/privacy.yaml says what
- * each kind is, and what masked files do with it. Columns, masks and what is left of somebody who was forgotten follow from it.
+ * The kinds of personal data in fields of the API. A kind is named where the field is (see fields.ts); sql/privacy.yaml says what
+ * each kind is, and what masked files do with it. Columns, masks and what is left of a forgotten person follow from it.
  */
 
 /** Every kind of field and column, by how much it says about people; sql/privacy.yaml explains these classes. */
@@ -50,7 +50,7 @@ export function holding<T extends z.ZodType>(kind: Kind, schema: T): T {
   return schema;
 }
 
-/** What a field of this very schema says about people; undefined where it names no kind. */
+/** The kind of personal data that this very schema names; undefined where it names none. */
 export function kindOf(schema: z.ZodType): Kind | undefined {
   return declared.get(schema)?.kind;
 }
@@ -64,7 +64,7 @@ export interface Field {
   readonly fields: readonly Field[];
 }
 
-/** What a field says about people, by the schema of its value; undefined for text whose schema names no kind. */
+/** The kind of personal data of a field, by the schema of its value; undefined for text whose schema names no kind. */
 export function kindWithin(schema: z.ZodType): Kind | undefined {
   return described(schema).kind;
 }

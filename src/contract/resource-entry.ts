@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { id, object } from './fields.js';
 
-/** What one entry of the resource table says (resources.ts), and the building blocks of its endpoints. */
+/** One entry of the resource table (resources.ts), and the building blocks of its endpoints. */
 
 /** A GET of the API. */
 export interface ReadEndpoint {
@@ -45,7 +45,7 @@ export interface ListEntry extends Entry {
   /** The child that answers for one item by its id. */
   readonly detail: string;
   /**
-   * The kind of document that says what became of an item that is not listed any more. Null where a missing item is
+   * The kind of document that says why an item is not listed any more. Null where a missing item is
    * never tombstoned: a bucket of stories shows at most 100, and channels and templates have no mark.
    */
   readonly presence: string | null;
@@ -79,7 +79,7 @@ export type AnswerForm =
 
 /** Where a history names the entities of a merge. */
 interface Merges {
-  /** The kind of document that holds what a history answer says besides its records. */
+  /** The kind of document that holds what a history answer says in addition to its records. */
   readonly kind: string;
   /** The merged entities' ids in one item of `merges`, as a JSON path. */
   readonly sources: ItemPath;
@@ -89,7 +89,7 @@ interface Merges {
   readonly alike: readonly ItemPath[];
 }
 
-/** What is fetched for each item of a list, with a request of its own, when it is due. */
+/** A resource that is fetched for each item of a list, with a request of its own, when it is due. */
 export interface ChildEntry extends Entry {
   /** The list whose items are asked about. */
   readonly parent: string;
@@ -131,7 +131,7 @@ export interface ChildEntry extends Entry {
   readonly membersIn?: string;
   /** Smaller is fetched first among equals in reason. */
   readonly weight: number;
-  /** Fetched again after so many days, changed or not, times `sync.recheck`. */
+  /** The days after which it is fetched again, changed or not, times `sync.recheck`. */
   readonly maxAgeDays: number;
   /**
    * The fields of the list item whose change makes this child due. Never a whole item, and nothing that changes by
@@ -157,7 +157,7 @@ export interface ChildEntry extends Entry {
   readonly skippedWhenListHas?: readonly string[];
   /** Answers 404 for a topic archived in the v1 to v2 migration, so it is not fetched once the detail has answered that. */
   readonly goneInMigration?: true;
-  /** Whether its documents are removed when the parent is gone. What they say about the parent itself is kept. */
+  /** Whether its documents are removed when the parent is gone. Their part about the parent itself is kept. */
   readonly removedWithParent: boolean;
   /** The list that its members are items of: the document of a member is removed when that item is gone. */
   readonly membersOf?: string;

@@ -17,7 +17,7 @@ import { storyEmbedded, storyResources } from './stories.js';
 import { topicEmbedded, topicResources } from './topics.js';
 
 /**
- * THE table of what there is: every list and every child resource, by its name. The name is used in tables, messages,
+ * THE table of resources: every list and every child resource, by its name. The name is used in tables, messages,
  * metrics and `--only`. Everything that goes from resource to resource is derived from this table:
  * endpoints, requests, what is due, how answers are taken in, what is removed, the age settings and their documentation.
  * A new child resource is an entry and a table (tables.ts) beside its schema.

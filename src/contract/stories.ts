@@ -173,7 +173,7 @@ export const storyResources = {
   },
 } as const satisfies Record<string, ResourceEntry>;
 
-/** How many stories the buckets hold: what an answer says besides its stories. */
+/** How many stories the buckets hold: what an answer says in addition to its stories. */
 export const storyEmbedded = {
   story_buckets: { item: null, parent: null },
 } as const satisfies Record<string, EmbeddedEntry>;

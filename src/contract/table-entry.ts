@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ColumnType } from './columns.js';
 import type { Kind } from './privacy.js';
 
-/** What one entry of the tables says (tables.ts). Everything that is made of a table is derived from it. */
+/** One entry of the tables (tables.ts). Everything about a table is derived from it. */
 
 /** The kind of a value by another column of its row, as SQL, and otherwise. */
 export interface MixedKind {
@@ -30,14 +30,14 @@ export interface OwnColumn {
   readonly path?: string;
   /** The kind of documents beside those of the table, about the same entity, that has it. */
   readonly document?: string;
-  /** What it is where the document does not say it. */
+  /** The value where the document has none. */
   readonly absent?: number;
-  /** What it is instead of a member, as SQL: `position` (the place in the list of `rows`), `document` (all of it), or over `item`. */
+  /** The value in place of a member, as SQL: `position` (the place in the list of `rows`), `document` (all of it), or over `item`. */
   readonly is?: string;
 }
 
 interface Entry {
-  /** What the rows are. The comment of the table names its key as well. */
+  /** The meaning of a row. The comment of the table names its key as well. */
   readonly comment: string;
   readonly key: readonly [string, ...string[]];
   /** The items whose described fields are its columns; what a later one has alone stands behind the field that it follows there. */
@@ -61,7 +61,7 @@ export interface DocumentTable extends Entry {
   readonly ids: { readonly id?: string; readonly parent_id?: string };
   /** The list in the document, members joined by dots, each object of which is a row. One without its key is none. */
   readonly rows?: string;
-  /** Of rows with the same key: the sum of their numbers, or the first of them. */
+  /** Rows with the same key: the sum of their numbers, or the first of them. */
   readonly repeated?: 'sum' | 'first';
   /** Members that are taken whole from the newest document that has them: two versions of them must not be mixed. */
   readonly whole?: readonly string[];
@@ -83,13 +83,13 @@ export interface DocumentTable extends Entry {
  */
 export interface DerivedTable extends Omit<Entry, 'comment'> {
   readonly comment?: string;
-  /** What it is computed from. */
+  /** The source of the value. */
   readonly derived: readonly [string, ...string[]];
 }
 
 export type TableEntry = DocumentTable | DerivedTable;
 
-/** What became of an entity: the columns of the tables whose lists have documents of its presence, and of merges. */
+/** Whether an entity still exists: the columns of the tables whose lists have documents of its presence, and of merges. */
 export function presenceColumns(
   from: { readonly presence: string; readonly kind: Kind },
   comments: Readonly<

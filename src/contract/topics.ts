@@ -218,7 +218,7 @@ export const topicResources = {
       query: paging.extend({ embeddingSearch: z.string().optional(), search: z.string().optional() }),
       response: paged(topicListItem),
     },
-    // One bad person or author does not cost the topic: each is checked by itself.
+    // One bad person or author does not reject the topic: each is checked alone.
     item: topicListItem.extend({
       authors: z.array(z.unknown()).nullish(),
       persons: z.array(z.unknown()).nullish(),

@@ -253,7 +253,7 @@ function bytesSql(columns: readonly RelationColumn[]): string {
   return [String(8 * columns.length), ...texts].join(' + ');
 }
 
-/** One statement sends at most so many bytes: it holds up to 122,880 rows in memory, and long texts would not fit. */
+/** One statement sends at most this many bytes: it holds up to 122,880 rows in memory, and long texts would not fit. */
 const maxPieceBytes = 64_000_000;
 
 /** Runs `send` for pieces of the rows of `table`, each with a condition for `rid`. */

@@ -24,7 +24,7 @@ export async function readAttributes(
   const path = join(dataDir, attributesFile);
   if (!existsSync(path)) return null;
   const found = statSync(path);
-  // Reading a pipe would wait for ever.
+  // Reading a pipe would wait forever.
   if (!found.isFile()) return unreadable('is not a file');
   if (found.size > maxMegabytes * 1024 * 1024) return unreadable(`is larger than ${maxMegabytes} MB`);
   try {

@@ -38,14 +38,14 @@ export interface AttributeProblem {
 /** What is published of the file, with its rows in a temporary table. */
 export type FileAttributes = Omit<AttributeFile, 'rows'>;
 
-/** What became of the file in a publication. */
+/** The outcome of the file in a publication. */
 export interface PublishedAttributes extends FileAttributes {
   readonly companies: number;
 }
 
 /** Rows that one statement takes. */
 const rowsAtOnce = 2_000;
-/** So many domains without a company are compared with all others. */
+/** This many domains without a company are compared with all others. */
 const mostNearest = 200;
 /** How similar a domain has to be to be named (0 to 1). */
 const leastAlike = 0.85;

@@ -30,17 +30,17 @@ export interface Published {
   readonly bytes: number;
   readonly ms: number;
   readonly tables: number;
-  /** What became of the files of views/ in the data directory. */
+  /** The outcome of the files of views/ in the data directory. */
   readonly userViews: readonly UserView[];
   /** Those of them that are left out, and were not the time before. */
   readonly newlyLeftOut: readonly string[];
-  /** What became of the file of attributes/ in the data directory; null where there is none. */
+  /** The outcome of the file of attributes/ in the data directory; null where there is none. */
   readonly attributes: PublishedAttributes | null;
   /** Logs that other programs had left beside published files, which were removed. */
   readonly removedLogs: readonly string[];
 }
 
-/** What is published besides signals.duckdb, and what each file leaves out and masks. */
+/** What is published in addition to signals.duckdb, and what each file leaves out and masks. */
 interface Publications {
   readonly main: PrivacySettings;
   readonly also: readonly (PrivacySettings & { readonly file: string })[];
@@ -72,7 +72,7 @@ interface PublishParts extends PublishSettings {
   readonly clock: Clock;
 }
 
-/** What a copy takes besides. */
+/** What a copy takes in addition. */
 interface CopyParts extends PublishParts {
   readonly userViews: readonly TriedView[];
   readonly attributes: PublishedAttributes | undefined;
@@ -128,7 +128,7 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
       copies.push(await copyInto(session, output, copyParts, others));
     }
     for (const { temporary, mode } of outputs) {
-      // Before the mode, by which nobody may write to it any more.
+      // Before the mode, which takes away the right to write.
       syncFile(temporary);
       chmodSync(temporary, mode);
     }
@@ -175,7 +175,7 @@ function outputsOf({ dataDir, publishMode: mode, publications: { main, also } }:
 
 /**
  * Renames the finished files to their names, and removes those that are no longer published. Their names are written down
- * before, so that a kill in the middle leaves no file that nobody knows: the next publication removes it.
+ * before, so that a kill in the middle leaves no unknown file: the next publication removes it.
  *
  * The log of a program that opened a published file for writing goes before the file that it belongs to does: it must never
  * lie beside a new one. Returns the names of such logs.

@@ -15,7 +15,7 @@ export function selectOf(table: Declared): string {
   const keys = ofKey.map((column) => valueIn(table, column)).join(', ');
   const given: readonly string[] = Object.values(ids);
   const required = ofKey.filter(({ name, path }) => path !== undefined && !given.includes(name));
-  // Whoever replaces the rows says in which run.
+  // The run is that of the code that replaces the rows.
   const columns = all
     .filter(({ name }) => name !== 'run_id')
     .map((column) => {

@@ -3,7 +3,7 @@ import type { Statements } from '../store/session.js';
 import { identifier, literal } from '../store/sql.js';
 
 /**
- * What whoever copies the tables goes by: a row that changes gets the run that changed it and the time, and of one that went its
+ * For those who copy the tables: a row that changes gets the run that changed it and the time, and of one that went its
  * key is in ops.removed_rows. Rows that stay as they are keep both, whatever was read again.
  */
 export interface Stamp {

@@ -6,7 +6,7 @@ import type { Session } from '../store/session.js';
 import { listLiteral, literal } from '../store/sql.js';
 import { createList } from './views.js';
 
-/** What became of one file of views/ in the data directory. */
+/** The outcome of one file of views/ in the data directory. */
 export interface UserView {
   /** Its name, e.g. `churn.sql`. */
   readonly file: string;
@@ -35,7 +35,7 @@ export interface UserViewTask {
   readonly files: readonly UserFile[];
 }
 
-/** What the process says: that it begins a file, and what became of it. */
+/** What the process says: that it begins a file, and the outcome of it. */
 export type UserViewNote = { readonly begins: string } | TriedView;
 
 /** What a person reads about the files that are not in the snapshot. */
@@ -66,7 +66,7 @@ const maxBytes = 100_000;
  * belong to users, and nothing that is in them may fail a publication.
  *
  * A process of its own tries them, because DuckDB cannot interrupt a statement that it is still planning, and does not
- * count the memory of it: macros that use each other twice, 30 levels deep, plan for ever. It does not touch the snapshot.
+ * count the memory of it: macros that use each other twice, 30 levels deep, plan forever. It does not touch the snapshot.
  */
 export async function tryUserViews(
   dataDir: string,
@@ -97,7 +97,7 @@ export async function tryUserViews(
 }
 
 /**
- * Creates the views of tried files in the database that is in use, and the view ops.user_views, which says what became of
+ * Creates the views of tried files in the database that is in use, and the view ops.user_views, which says the outcome of
  * each file, unless the database has no schema ops. Returns the files, with the reason where one failed here.
  */
 export async function createUserViews(
@@ -185,7 +185,7 @@ function readFiles(folder: string): { files: UserFile[]; results: TriedView[] } 
 
 function textOf(path: string): string {
   const found = statSync(path);
-  // Reading a pipe would wait for ever.
+  // Reading a pipe would wait forever.
   if (!found.isFile()) throw new Error('it is not a file');
   if (found.size > maxBytes) throw new Error(`it is longer than ${maxBytes.toLocaleString('en-US')} bytes`);
   const text = decoded(readFileSync(path));
@@ -202,7 +202,7 @@ function decoded(bytes: Uint8Array): string {
   }
 }
 
-/** Runs files in one process, until all are done or one must be ended. Returns what became of at least one of them. */
+/** Runs files in one process, until all are done or one must be ended. Returns the outcome of at least one of them. */
 async function run(
   schema: readonly string[],
   files: readonly UserFile[],

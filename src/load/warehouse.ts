@@ -378,7 +378,7 @@ export class Warehouse {
     }
   }
 
-  /** Writes the write-ahead log into the file when it has at least so many bytes. */
+  /** Writes the write-ahead log into the file when it has at least this many bytes. */
   async #checkpoint(bytes: number): Promise<void> {
     const { worker } = filesOf(this.parts.dataDir);
     // By its path: opening the log would do no harm, but opening the file would free its lock.

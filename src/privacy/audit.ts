@@ -22,7 +22,7 @@ interface Recording {
   readonly clock?: Clock;
 }
 
-/** What was written for somebody, without the content. */
+/** What was written for a person, without the content. */
 export interface ExportRecord {
   /** Tables and views; for the result of a query, whose text is not kept, those that it reads. */
   readonly tables: readonly string[];
@@ -35,7 +35,7 @@ function auditPath(dataDir: string): string {
   return join(dataDir, 'audit.journal');
 }
 
-/** What was shown to somebody, without the content and without the text of the query, which may name people. */
+/** What was shown to a person, without the content and without the text of the query, which may name people. */
 export interface ReadRecord {
   /** `sql`, `report`, a page (`topic`, `company`, `told`, `topics` for a search of messages), or the tool of an assistant. */
   readonly by: string;
@@ -64,7 +64,7 @@ export function recordExport(setup: Recording, details: ExportRecord, requestedB
   record(setup, 'export', details, requestedBy);
 }
 
-/** Records that somebody read. Who may only read the data directory leaves no record: there is nowhere to write it. */
+/** Records that a person read. Who may only read the data directory leaves no record: there is nowhere to write it. */
 export function recordRead(setup: Recording, details: ReadRecord, requestedBy?: string): void {
   try {
     record(setup, 'read', details, requestedBy);
@@ -73,7 +73,7 @@ export function recordRead(setup: Recording, details: ReadRecord, requestedBy?: 
   }
 }
 
-/** Records that somebody logged in, or tried to, under a name. Where that is not possible, the log has it alone. */
+/** Records that a person logged in, or tried to, under a name. Where that is not possible, the log has it alone. */
 export function recordLogin(
   setup: Recording,
   { name, ...details }: { readonly name: string; readonly address: string; readonly outcome: string },

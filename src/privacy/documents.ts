@@ -10,7 +10,7 @@ import { type Expired, stripDocument } from './strip.js';
 
 /** Removes what was forgotten or is too old from the raw documents, and from the tables that are computed from them. */
 
-/** Rows are read in portions of so many, a vector of DuckDB. */
+/** Rows are read in portions of this many, a vector of DuckDB. */
 const rowsAtOnce = 2_048;
 
 /** How many documents of each kind, and rows of each other table, have something to remove; those without any are missing. */

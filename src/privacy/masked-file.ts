@@ -17,7 +17,7 @@ import {
 } from './masks.js';
 import { columnsByName, type Policy } from './policy.js';
 
-/** What a published file does not show, and what became of the views. */
+/** What a published file does not show, and the outcome of the views. */
 export interface FileFacts {
   /** Its name, e.g. `signals.duckdb`. */
   readonly file: string;
@@ -160,7 +160,7 @@ async function removeExcluded(
   if (macro) await session.run(`CREATE MACRO moment(${identifier(macro.parameter)}) AS ${macro.definition}`);
 }
 
-/** What became of the views. */
+/** The outcome of the views. */
 interface FittedViews extends Pick<FileFacts, 'viewsAdapted' | 'viewsLeftOut'> {
   readonly viewsExcluded: readonly string[];
 }

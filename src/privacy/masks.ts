@@ -352,7 +352,7 @@ function readSalt(path: string): string | undefined {
 
 /**
  * The statement after which a connection can run the expressions of `selectList`. Files of different profiles have different
- * hashes: one that is plain in the one file, or that somebody can guess there, is not known in the other.
+ * hashes: one that is plain in the one file, or that a person can guess there, is not known in the other.
  */
 export function useSalt(salt: string, { profile }: Pick<Policy, 'profile'>): string {
   const own = createHash('sha256').update(`${salt}\n${profile}`).digest('hex');

@@ -53,7 +53,7 @@ export function policyOf(settings: PrivacySettings): Policy {
     excludesColumn: (relation, column) => excluded.has(`${relation}.${column}`),
     methodOf: (relation, column) => {
       const name = `${relation}.${column}`;
-      // A column that nobody has classed yet may hold anything.
+      // A column without a class may hold anything.
       const kind = columnsByName().get(name)?.kind ?? 'document';
       return ofColumn.get(name) ?? ofKind.get(kind);
     },

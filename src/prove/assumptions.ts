@@ -31,7 +31,7 @@ export interface Proof {
   readonly evidence: string;
   /** What the program does otherwise. */
   readonly otherwise: string;
-  /** Whether the program needs nobody's help where the assumption does not hold. */
+  /** Whether the program needs no help where the assumption does not hold. */
   readonly handled: boolean;
   /** What to set where it does not hold. */
   readonly setting: string | null;

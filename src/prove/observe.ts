@@ -9,7 +9,7 @@ import { type Child, requestFor, resources } from '../contract/resources.js';
 
 /** The most requests of one proof, retries included: fewer than the documented limit allows in a minute. */
 const mostRequests = 100;
-/** How many pages of a list are read besides its first, and how many of its items have their children requested. */
+/** How many pages of a list are read in addition to its first, and how many of its items have their children requested. */
 const further = 3;
 const samples = { topics: 6, companies: 4, people: 4, stories: 1, channels: 1, automation_templates: 1 };
 

@@ -11,7 +11,7 @@ const transitions = {
   applied: [],
   /** The API already had the wanted values. */
   unchanged: [],
-  /** Somebody else changed the same field meanwhile, or wants another value (`contested`); a person decides. */
+  /** Another person changed the same field meanwhile, or wants another value (`contested`); a person decides. */
   conflict: ['queued', 'superseded', 'cancelled'],
   /** The API refused it, or did not make it; a person decides. */
   failed: ['queued', 'superseded', 'cancelled'],
@@ -34,7 +34,7 @@ export const settled: ReadonlySet<Status> = new Set(
   statuses.filter((status) => status !== 'queued' && status !== 'sending'),
 );
 
-/** Whether a change waits for a push, or for what became of its request. */
+/** Whether a change waits for a push, or for the outcome of its request. */
 export function isOpen({ status }: Pick<Change, 'status'>): boolean {
   return !settled.has(status);
 }
@@ -65,7 +65,7 @@ export const changeSchema = z.object({
   baseAt: textOrNull,
   /** A person decided that it overwrites what a colleague changed: the values of `base`, which the person has seen. */
   overwrite: z.boolean(),
-  /** The person who wants it; null when nobody was named. */
+  /** The person who wants it; null when no person was named. */
   requestedBy: textOrNull,
   /** Why, in the person's words: the reason of the row, or of the import; null when none is given. */
   requestedReason: textOrNull,

@@ -8,7 +8,7 @@ export type OnConflict = 'report' | 'overwrite';
 export type Verdict =
   /** The API already has the wanted values. */
   | { readonly kind: 'unchanged' }
-  /** Somebody changed these fields after the person saw them. */
+  /** Another person changed these fields after the requester saw them. */
   | { readonly kind: 'conflict'; readonly fields: readonly string[] }
   /** These fields have to be set. */
   | { readonly kind: 'send'; readonly set: Values };
@@ -16,7 +16,7 @@ export type Verdict =
 /**
  * The three-way comparison. For each field it compares what the person saw (`base`), what the person wants (`wanted`)
  * and what the API has now (`remote`). A field that has its wanted value costs nothing. A field that has neither its
- * wanted value nor its base was changed by somebody else, and one such field holds back the whole change, because a row
+ * wanted value nor its base was changed by another person, and one such field holds back the whole change, because a row
  * is one decision; so does another field of the same decision that is not as the person saw it. A field without a base, or one
  * that the API does not show, cannot be in conflict. An API may store a text in another form: the same text in another form is no
  * conflict. `own` is what the same person has set meanwhile: that is no conflict either.
@@ -85,7 +85,7 @@ export function pick(values: Values, names: Values): Values {
 
 /**
  * What the API has before a change is sent, so that an undo can put it back: all fields of its decisions (the API drops the
- * reason when a topic leaves the archive), and when it was last changed, which shows later whether somebody has changed it since.
+ * reason when a topic leaves the archive), and when it was last changed, which shows later whether a person has changed it since.
  */
 export function beforeSending(remote: Values, wanted: Values): Values {
   const groups = Object.keys(wanted).map(groupOf);
@@ -198,7 +198,7 @@ export function deliveryOf({ sent, set }: Comparison, document: Remote['document
   return { entityType, entityId, key, body, changes: sent, again: false, document };
 }
 
-/** What a change stores that is in conflict: somebody else changed these of its fields, and the API has these values. */
+/** What a change stores that is in conflict: another person changed these of its fields, and the API has these values. */
 export function conflictPatch(change: Change, fields: readonly string[], remote: Values): Patch {
   const { wanted, base, overwrite, undoes, baseFrom } = change;
   const when = overwrite

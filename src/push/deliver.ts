@@ -13,7 +13,7 @@ import { kinds, type Values, valuesIn } from './fields.js';
 import { codeOf, readEntity, storeDocument } from './remote.js';
 import { appliedPatch, resolve, shows } from './resolve.js';
 
-/** What became of the attempts of a request so far. */
+/** The outcome of the attempts of a request so far. */
 export interface Sent {
   /** How many were made. */
   readonly made: number;
@@ -116,7 +116,7 @@ export function unsentPatch(): Patch {
   return { idempotencyKey: randomUUID(), ...neverSent, errorCode: null, error: null };
 }
 
-/** A refusal belongs to whoever caused it: of several changes, each is sent by itself. */
+/** A refusal belongs to the change that caused it: of several changes, each is sent by itself. */
 async function settleAsRefused(
   context: PushContext,
   delivery: Delivery,

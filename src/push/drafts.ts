@@ -37,7 +37,7 @@ const draftSchema = z.object({
   reviewed: z.object({ id: z.string(), upTo: z.number() }).nullable(),
 });
 
-/** One field of a topic or company that somebody wants to be otherwise, and has not sent yet. */
+/** One field of a topic or company that a person wants to be otherwise, and has not sent yet. */
 export type DraftEdit = Readonly<z.infer<typeof editSchema>>;
 
 /** What one person has edited on the pages about topics and not sent yet: at most one edit of each field. */

@@ -7,11 +7,11 @@ import { rowsAbout, type Store, storedEntitiesOf } from './stored.js';
 
 const historySql = sqlFile('push/last_changes');
 
-/** A value that somebody set after it was read and before ours replaced it: nobody has seen it. */
+/** A value that a person set after it was read and before ours replaced it: the author of ours has not seen it. */
 export interface Replaced {
   readonly field: string;
   readonly value: Value;
-  /** Who set it; null where nobody is named. */
+  /** Who set it; null where no person is named. */
   readonly name: string | null;
   /** Null where only our own record shows it, as what it replaced. */
   readonly at: string | null;
@@ -33,7 +33,7 @@ const sentErrorMs = 2_000;
 /**
  * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it. Our own record
  * has the wanted value and a time between sending and answer; of several, it is the one nearest to the `updatedAt` of the answer,
- * without that the last. A record between what was read before sending and our own is one that nobody saw; where there is none,
+ * without that the last. A record between what was read before sending and our own is one that was not seen; where there is none,
  * our own may say what it replaced.
  */
 function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
@@ -81,11 +81,11 @@ export async function replacedValues(
   return (change) => replacedBy(change, records.get(entityKey(change)) ?? []);
 }
 
-/** What a report says about a change besides the change itself. */
+/** What a report says about a change in addition to the change itself. */
 export interface ChangeFacts {
   /** The title of the topic or the name of the company; null when it is unknown. */
   readonly title: string | null;
-  /** What it replaced that nobody had seen; empty before a sync has fetched the history. */
+  /** The unseen values that it replaced; empty before a sync has fetched the history. */
   readonly replaced: readonly Replaced[];
 }
 

@@ -123,7 +123,7 @@ export class Inbox {
     } catch (error) {
       if (error instanceof StoppedError) throw error;
       this.parts.log.error({ file: this.#nameOf(path), err: error }, 'failed in the drop folder');
-      // Somebody has taken it away in the meantime.
+      // A person has taken it away in the meantime.
       if (attempt(() => listedState(path)) === null) return;
       const reason = `${messageOf(error)}; it stays there, and the next run tries again`;
       this.#report(path, 'failed', { problems: 1, reason });
@@ -137,7 +137,7 @@ export class Inbox {
       const { queue, warehouse, settings, log } = this.parts;
       const folder = dirname(path);
       const requestedBy = folder === this.#inbox ? null : basename(folder);
-      // A preview that is confirmed at once: nobody sees it before.
+      // A preview that is confirmed at once is not shown before.
       const plan = await prepareImport({ store: warehouse, queue, settings }, source, { requestedBy });
       const report = this.#previews.confirm(queue, this.#previews.add(plan, source));
       const imported = { path, source, report };

@@ -41,8 +41,8 @@ export async function readMerge(
 }
 
 /**
- * What the API has of a person. Somebody who is answered is there, whatever a history says: it says what happened, and a merge
- * may have been undone. Of somebody who is not, it says where they went: their own history, or that of `survivorId`.
+ * What the API has of a person. A person who is answered is there, whatever a history says: it says what happened, and a merge
+ * may have been undone. Of a person who is not, it says where they went: their own history, or that of `survivorId`.
  */
 async function readPerson(context: PeopleApi, id: string, survivorId?: string): Promise<RemotePerson> {
   const body = await readOrNull(context, 'person', id);

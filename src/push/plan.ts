@@ -8,7 +8,7 @@ import { compareWithQueue, queueChanges } from './queueing.js';
 import type { Store } from './stored.js';
 
 /**
- * What somebody wants, as a preview shows and stores it: the changes of a sheet, or those that undo earlier ones. Confirming it
+ * What a person wants, as a preview shows and stores it: the changes of a sheet, or those that undo earlier ones. Confirming it
  * queues exactly its changes.
  */
 
@@ -36,7 +36,7 @@ export type RowOutcome =
   /** The same file was imported before; its change is on record. */
   | 'imported_before'
   /**
-   * Somebody else wants another value; or the same was imported before and changed by somebody else, and this row does not show
+   * Another person wants another value; or the same was imported before and changed by another person, and this row does not show
    * that the person has seen that.
    */
   | 'conflict'
@@ -94,7 +94,7 @@ export interface Plan extends Origin {
   };
 }
 
-/** What became of a plan. */
+/** The outcome of a plan. */
 export interface PlanReport extends Plan {
   /** `refused`: rows are wrong, so nothing was queued. `declined`: the user answered no. */
   readonly outcome: 'queued' | 'nothing' | 'refused' | 'dry_run' | 'declined';
@@ -113,12 +113,12 @@ export interface PlanParts {
   readonly settings: Pick<Settings, 'rateLimit'>;
 }
 
-/** What somebody wants, before it is compared with what is in the queue. */
+/** What a person wants, before it is compared with what is in the queue. */
 export interface Wishes extends Omit<Plan, 'changes' | 'preview'> {
   readonly wishes: readonly Wish[];
 }
 
-/** Compares what somebody wants with the queue (`all`), and says what confirming it would do and cost. Queues nothing. */
+/** Compares what a person wants with the queue (`all`), and says what confirming it would do and cost. Queues nothing. */
 export function planOf(
   { wishes, ...given }: Wishes,
   all: readonly Change[],
@@ -163,7 +163,7 @@ function withOutcomes(
   return rows.map((row) => ({ ...row, ...ofRow.get(row.row) }));
 }
 
-/** What has no row that could say what became of it. */
+/** What has no row that could say the outcome of it. */
 function notUndone(
   wishes: readonly Wish[],
   became: readonly Became[],

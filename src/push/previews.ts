@@ -36,7 +36,7 @@ const previewSchema = z.object({
   problem: z.string().nullable(),
 });
 
-/** What somebody wants to do and was shown: an import, an undo, or a decision about changes. */
+/** What a person wants to do and was shown: an import, an undo, or a decision about changes. */
 export type Preview = Readonly<z.infer<typeof previewSchema>>;
 
 /** What was shown; the rows of an import with their grid where its bytes are not kept. */
@@ -148,7 +148,7 @@ export class Previews {
       for (const ending of ['file', 'plan']) rmSync(join(this.#folder, `${id}.${ending}`), { force: true });
   }
 
-  /** The file of an import with what became of its rows; null when it was not a file, or is too old. */
+  /** The file of an import with the outcome of its rows; null when it was not a file, or is too old. */
   async copy(importId: string): Promise<ImportCopy | null> {
     const preview = this.get(importId);
     if (preview === null || !this.hasCopy(importId)) return null;

@@ -39,7 +39,7 @@ export type Origin = Pick<Change, 'requestedBy' | 'requestedReason' | 'source' |
 export type NewChange = Origin &
   Pick<Change, 'entityType' | 'entityId' | 'wanted' | 'base' | 'baseFrom' | 'baseAt' | 'sourceRow'> &
   Partial<Pick<Change, 'undoes'>> & {
-    /** It contradicts what somebody else wants: the conflict in words. It is never queued then. */
+    /** It contradicts what another person wants: the conflict in words. It is never queued then. */
     readonly conflict?: string | null;
   };
 

@@ -6,14 +6,14 @@ import { groupOf, inGroupsOf, shareGroup, type Values } from './fields.js';
 import type { Edit, NewChange, Queue } from './queue.js';
 
 /**
- * What a change that somebody wants means for the changes that are in the queue already. Every change goes this way, wherever it
+ * What a change that a person wants means for the changes that are in the queue already. Every change goes this way, wherever it
  * comes from: it is compared when its preview is made, and once more when that is confirmed.
  */
 
-/** What somebody wants, as far as it can contradict what another person wants of the same topic or company. */
+/** What a person wants, as far as it can contradict what another person wants of the same topic or company. */
 type Wish = Pick<Change, 'requestedBy' | 'wanted' | 'source' | 'sourceRow'>;
 
-/** Whether two names mean one person; nobody knows who it is that has no name. */
+/** Whether two names mean one person; a person without a name is not known. */
 export function isSamePerson(one: string | null, other: string | null): boolean {
   const [first, second] = [one, other].map((name) => name?.normalize('NFKC').trim().toLowerCase());
   return first !== undefined && first === second;
@@ -58,7 +58,7 @@ function valuesText(wanted: Values, names: readonly string[]): string {
   return names.map((name) => `${name} ${valueText(wanted[name])}`).join(', ');
 }
 
-/** What a change says after somebody decided for another one. */
+/** What a change says after a person decided for another one. */
 export function decidedText(chosen: Change): string {
   const { id, requestedBy, wanted } = chosen;
   return `${requestedBy ?? nobody} was preferred (change ${id}: ${valuesText(wanted, Object.keys(wanted))}). Retry this change to set it after that, or cancel it`;
@@ -181,7 +181,7 @@ function isRepeated({ wanted, baseFrom, baseAt }: NewChange, change: Change): bo
 
 const minute = (at: string) => at.slice(0, 16).replace('T', ' ');
 
-/** What became of a change of a plan that was confirmed: the change that is queued, in conflict or on record for it. */
+/** The outcome of a change of a plan that was confirmed: the change that is queued, in conflict or on record for it. */
 export interface Queued {
   readonly outcome: 'queued' | Exclude<QueueComparison['kind'], 'queue'>;
   readonly changeId: string;
@@ -190,7 +190,7 @@ export interface Queued {
 
 /**
  * Queues changes exactly as they were shown: their values and their bases, however long ago that was. What was queued in between
- * is respected: the same is not queued twice, and what contradicts somebody else is recorded as a conflict, as is theirs if it
+ * is respected: the same is not queued twice, and what contradicts another person is recorded as a conflict, as is theirs if it
  * still waits. It is all on disk when this returns, or nothing is; after a kill, doing it again queues nothing twice. Returns what
  * became of each change, and the ids of the changes that are in conflict now.
  */

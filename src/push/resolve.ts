@@ -10,7 +10,7 @@ import { kinds, updatedAt, type Values, valuesIn } from './fields.js';
 import { readEntity } from './remote.js';
 
 /**
- * What became of a request whose answer does not show its changes: a lost answer, a 202, a 409, a 5xx, a refusal after one of
+ * The outcome of a request whose answer does not show its changes: a lost answer, a 202, a 409, a 5xx, a refusal after one of
  * these, a kill, or a success that shows something else. What is read after it decides.
  */
 export interface Said {
@@ -96,7 +96,7 @@ function isBefore({ remoteBefore }: Change, name: string, values: Values): boole
   return remoteBefore === null || !(name in values) || isAlike(remoteBefore[name], values[name]);
 }
 
-/** A conflict that is found after sending: somebody has changed what was applied, or the API has a third value. */
+/** A conflict that is found after sending: a person has changed what was applied, or the API has a third value. */
 function settleAsConflict({ queue }: PushContext, { change, values }: Open, text: string): void {
   const patch = conflictPatch(change, unlike(change.wanted, values), values);
   queue.move([change], 'conflict', { ...patch, error: `${text}; ${patch.error}` });
@@ -227,7 +227,7 @@ function keyAge(
 
 /**
  * Whether something happened to an entity since a request was sent: `applied` where its history shows that it had the wanted
- * values since, `changed back` where it also shows that somebody took them away, `unknown` where nothing tells.
+ * values since, `changed back` where it also shows that a person took them away, `unknown` where nothing tells.
  */
 type Since = 'nothing since' | 'changed since' | 'applied' | 'changed back' | 'unknown';
 

@@ -66,7 +66,7 @@ export async function writeResult(
 
 /**
  * Writes sheets again in their own form: the columns, rows and lists that they have, with `result` and `reason` beside the
- * title, which is added where they lack it. Colours say what became of each row, and notes what a changed cell was before.
+ * title, which is added where they lack it. Colours say the outcome of each row, and notes what a changed cell was before.
  * The file can be edited and imported again. As text, the sheet of companies becomes a file beside that of topics.
  */
 export async function writeResults(
@@ -139,7 +139,7 @@ interface ResultColumn {
   readonly cell: (row: GridRow, result: RowResult | undefined) => WrittenCell;
 }
 
-/** The columns of the file as they are in a sheet to edit, and beside the title what became of each row. */
+/** The columns of the file as they are in a sheet to edit, and beside the title the outcome of each row. */
 function resultColumns(header: Header, grid: Grid, titleOf: (row: GridRow) => string | null): ResultColumn[] {
   const { entityType, id, title, edited, results } = header;
   const own = new Set(grid.columns.flatMap((name, at) => (results.includes(at) ? [] : [name.toLowerCase()])));
@@ -201,7 +201,7 @@ function columnOf(header: Header, column: SheetColumn, at: number): ResultColumn
   };
 }
 
-/** The value that a changed cell had before, and in a conflict the value that somebody else set. */
+/** The value that a changed cell had before, and in a conflict the value that another person set. */
 function noteOf({ status, base, remoteBefore }: Change, field: string): string | undefined {
   const [found, seen] = [remoteBefore?.[field], base[field]];
   if (status === 'conflict' && found !== undefined)

@@ -43,7 +43,7 @@ export type PushParts = RunParts<PushSettings> & {
   readonly queue: Queue;
   /** The ids of changes that the drop folder put into conflict right before: the report has them. */
   readonly conflicts?: readonly string[];
-  /** Whether somebody else publishes what it changes, some time later. */
+  /** Whether another run publishes what it changes, some time later. */
   readonly isPublishedLater?: boolean;
   /** Only these changes are sent, and settled where they are in doubt. */
   readonly only?: (change: Change) => boolean;

@@ -24,7 +24,7 @@ import { storedEntitiesOf } from './stored.js';
  */
 
 export interface UndoOptions {
-  /** The person who asks; null when nobody was named. */
+  /** The person who asks; null when no person was named. */
   readonly requestedBy: string | null;
   /** Why. */
   readonly requestedReason?: string | undefined;

@@ -324,7 +324,7 @@ export interface LastSync {
   /** The cap or signal that ended it before everything was done. */
   readonly stoppedBy: string | null;
   readonly leftDue: number | null;
-  /** Whether every list was read to its end: nobody knows what is due of the rest. */
+  /** Whether every list was read to its end: what is due of the rest is not known. */
   readonly complete: boolean;
   /** Resources that failed as a whole: lists that could not be read, and children that it stopped asking for. */
   readonly failedResources: readonly string[] | null;

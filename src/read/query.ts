@@ -209,7 +209,7 @@ async function objectsOf<T>({ columns, rows }: Answer): Promise<T[]> {
   return objects;
 }
 
-/** Limits of a reader that somebody else's queries run in. */
+/** Limits of a reader that another person's queries run in. */
 export interface ReadingLimits extends Limits {
   /** The most that may be spilled to the disk, in DuckDB's form; by default most of what is free. */
   readonly spillLimit?: string | undefined;

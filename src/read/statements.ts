@@ -162,7 +162,7 @@ async function isQuery(connection: DuckDBConnection, text: string): Promise<bool
   }
 }
 
-/** Functions that act instead of reading, or run SQL that nobody has checked. */
+/** Functions that act instead of reading, or run unchecked SQL. */
 const acting = [
   'enable_logging',
   'disable_logging',

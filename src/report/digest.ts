@@ -11,7 +11,7 @@ interface Line {
   readonly url: string | null;
 }
 
-/** What there is to know in a minute: each part has its number, its first rows as sentences, and what they are. */
+/** The news in a minute: each part has its number, a heading, and its first rows as sentences. */
 interface Part {
   readonly heading: string;
   readonly found: number;
@@ -26,7 +26,7 @@ export interface Digest {
 }
 
 /** Rows that a part shows. */
-const most = 5;
+const maxListed = 5;
 
 /**
  * The digest of a report's numbers since `data.header.since`: one short page as HTML and as plain text. It leaves the house: of
@@ -83,7 +83,7 @@ function partsOf(data: ReportData, site: string | null): Part[] {
     line: (row: Row) => string,
     url: (row: Row) => string | null,
   ): Part => {
-    const lines = rows.slice(0, most).map((row) => {
+    const lines = rows.slice(0, maxListed).map((row) => {
       const address = url(row);
       return { text: oneLine(line(row)), url: address && oneLine(address) };
     });

@@ -3,7 +3,7 @@ import { count, counted } from '../base/units.js';
 import type { Series } from '../view/charts.js';
 import { type Html, html, type Piece, type Row, table } from '../view/html.js';
 
-/** What every section of the report is made of: figures with a table of the same numbers, and values as text. */
+/** The parts of every section of the report: figures with a table of the same numbers, and values as text. */
 
 /** A chart with its legend, and with a table of the same numbers below it. */
 export function figure(parts: {

@@ -38,7 +38,7 @@ interface Page {
 /** A page of sections, in the look of the report. */
 export function documentPage(page: {
   readonly title: string;
-  /** What tells it from other files. */
+  /** The mark of a report among other files. */
   readonly kind: string;
   readonly heading: string;
   readonly intro: Piece;

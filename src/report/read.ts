@@ -93,7 +93,7 @@ interface WaitingBucket {
 interface WaitingConversation extends Found {
   readonly title: string | null;
   readonly last_message_at: string;
-  /** Who wrote last. */
+  /** The last author. */
   readonly name: string | null;
   readonly priority: string | null;
   readonly hours: number;
@@ -185,7 +185,7 @@ interface PushedChange extends ChangedField {
   readonly requested_by: string | null;
 }
 
-/** What several queries read is computed once: with 200,000 messages, each of these views takes up to a second. */
+/** Views that several queries read are computed once: with 200,000 messages, each of these views takes up to a second. */
 const computedOnce = {
   report_waiting: 'awaiting_reply',
   report_backlog: 'backlog',

@@ -406,7 +406,7 @@ function duplicates({ duplicates: rows }: ReportData, pageLink: PageLink): Html 
 }
 
 /** A source of its own colour each; what is beyond them is one series. */
-const mostSources = 6;
+const maxSources = 6;
 
 function sources({ header, sources: rows }: ReportData): Html {
   if (rows.length === 0) return quiet('There are no messages from outside in the last 26 weeks.');
@@ -416,7 +416,7 @@ function sources({ header, sources: rows }: ReportData): Html {
     [...groupBy(named, ({ source }) => source)].map(([source, of]) => [source, sum(of)]),
   );
   const names = [...totals].sort(([, a], [, b]) => b - a).map(([name]) => name);
-  const own = names.length > mostSources ? names.slice(0, mostSources - 1) : names;
+  const own = names.length > maxSources ? names.slice(0, maxSources - 1) : names;
   const weeks = everyWeek(rows, header.as_of);
   const seriesOf = (name: string, index: number, isOf: (source: string) => boolean) => ({
     name,
@@ -530,5 +530,5 @@ function stateRank(state: string): number {
 }
 
 function colorAt(index: number): string {
-  return `s${(index % mostSources) + 1}`;
+  return `s${(index % maxSources) + 1}`;
 }

@@ -10,7 +10,7 @@ import { fullestIn } from '../read/query.js';
 import { filesOf } from '../store/engine.js';
 import type { RunReport } from './lifecycle.js';
 
-/** What became of one of the commands of `publish.after`, such as one that backs up the data directory. */
+/** The outcome of one of the commands of `publish.after`, such as one that backs up the data directory. */
 interface AfterCommand {
   /** Its place in `publish.after`, from 1, and the program; not all of it, which may hold a secret. */
   readonly command: string;

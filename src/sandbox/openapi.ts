@@ -14,7 +14,7 @@ const writeHeaders = z.looseObject({
   'idempotency-key': z.string().min(1).max(idempotencyKeyLength).optional(),
 });
 
-/** Besides the statuses that every operation declares: a body can be too large, or not JSON. */
+/** In addition to the statuses that every operation declares: a body can be too large, or not JSON. */
 const bodyStatuses = [409, 413, 415];
 
 /** Rules of the document that go beyond the types of single fields, as JSON Schema. */

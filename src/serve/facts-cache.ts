@@ -12,8 +12,8 @@ interface CachedFacts {
 /** Facts without the cost of reading them: any number of readers cause one read every few seconds. */
 export interface FactsCache {
   /**
-   * Returns the last facts at once and reads newer ones meanwhile. Waits for the first, and, for a moment, where nobody has
-   * looked for a minute: they may be of yesterday. Null when none were ever read.
+   * Returns the last facts at once and reads newer ones meanwhile. Waits for the first, and, for a moment, where they were
+   * not asked for in the last minute: they may be of yesterday. Null when none were ever read.
    */
   latest(): Promise<CachedFacts | null>;
   /** The last facts, without waiting and without reading. */
@@ -23,7 +23,7 @@ export interface FactsCache {
 }
 
 /** Facts that are older are waited for, for at most so long. */
-const [oldMs, mostWaitMs] = [60_000, 2_000];
+const [oldMs, maxWaitMs] = [60_000, 2_000];
 
 /** Reads facts again when they are older than `maxAgeMs`. A failed read is logged once, and the last facts stay. */
 export function cacheFacts(options: {
@@ -57,7 +57,7 @@ export function cacheFacts(options: {
       if (last === null) await reading;
       else if (ageMs >= oldMs) {
         const done = new AbortController();
-        await Promise.race([reading, clock.sleep(mostWaitMs, done.signal).catch(() => undefined)]);
+        await Promise.race([reading, clock.sleep(maxWaitMs, done.signal).catch(() => undefined)]);
         done.abort();
       }
       return last;

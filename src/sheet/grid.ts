@@ -15,7 +15,7 @@ export interface GridRow {
   readonly number: number;
   /** In the order of the columns; empty cells at the end are left out. */
   readonly cells: readonly Cell[];
-  /** Nobody sees it in the spreadsheet program: it is hidden, or a filter leaves it out. */
+  /** Not visible in the spreadsheet program: it is hidden, or a filter leaves it out. */
   readonly hidden?: true;
 }
 
@@ -52,11 +52,11 @@ export function otherSheetsText(sheets: SheetChoice | undefined): string {
   return ` Of the workbook, the sheet "${sheets.read}" was read; --sheet chooses another: ${sheetNames(sheets.others.map((name) => ({ name, hidden: false })))}.`;
 }
 
-const mostNames = 20;
+const maxNames = 20;
 
 export function sheetNames(sheets: readonly { readonly name: string; readonly hidden: boolean }[]): string {
   const names = sheets.map(({ name, hidden }) => `"${name}"${hidden ? ' (hidden)' : ''}`);
-  return firstOf(names, mostNames);
+  return firstOf(names, maxNames);
 }
 
 export type Separator = ',' | ';' | '\t' | '|';
@@ -167,7 +167,7 @@ export class GridBuilder {
     };
   }
 
-  /** Empties the cells under merged ones, which nobody sees: LibreOffice keeps what they had before. */
+  /** Empties the cells under merged ones, which are not visible: LibreOffice keeps what they had before. */
   #emptyCovered(merged: readonly Range[]): void {
     if (merged.length === 0) return;
     for (const { number, cells } of this.#rows)
@@ -179,7 +179,7 @@ export class GridBuilder {
   /** How many rows at the top are titles: a single value each, above a row with more than one. */
   #titles(merged: readonly Range[]): number {
     const count = this.#rows
-      .slice(0, mostTitles + 1)
+      .slice(0, maxTitles + 1)
       .findIndex(({ cells }) => cells.filter((cell) => !blank(cell)).length > 1);
     for (const { number, cells } of this.#rows.slice(0, Math.max(0, count))) {
       const left = cells.length - 1;
@@ -229,7 +229,7 @@ export class GridBuilder {
 }
 
 /** More rows with a single value than this are no titles. */
-const mostTitles = 5;
+const maxTitles = 5;
 
 export function tooMany(name: string, what: 'rows' | 'columns' | 'cells', limit: number): Error {
   return sheetError(name, `has more than ${limit.toLocaleString('en-US')} ${what}`, smallerFile);
@@ -267,11 +267,11 @@ export interface SheetColumn {
   readonly edited?: { readonly base?: string | undefined };
   /** Small and pale: for programs, not for people. */
   readonly faint?: boolean;
-  /** Not shown in a workbook until somebody unhides it. */
+  /** Not shown in a workbook until a person unhides it. */
   readonly hidden?: boolean;
 }
 
-/** What became of what a cell asked for, as a colour. */
+/** The result of a cell's change, as a colour. */
 export type Tone = 'done' | 'open' | 'conflict' | 'wrong';
 
 /** A cell with a colour, and with a note that a spreadsheet program shows beside it. A text file has only its value. */

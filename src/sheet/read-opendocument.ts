@@ -41,7 +41,7 @@ export async function isOpenDocument(zip: Zip): Promise<boolean> {
   return true;
 }
 
-/** What the file says of itself; undefined when it says nothing, which is allowed. */
+/** The file's own type; undefined when it names none, which is allowed. */
 async function mediaType(zip: Zip): Promise<string | undefined> {
   let text = '';
   for await (const bytes of zip.chunks('mimetype')) {

@@ -426,7 +426,7 @@ const notPeople: ReadonlySet<string> = new Set([
 /** Names are shown in tables and messages. */
 const longestName = 100;
 
-/** The person who saved a workbook last, from its properties in the file `path`; nothing when they name nobody. */
+/** The person who saved a workbook last, from its properties in the file `path`; nothing when they name no person. */
 async function lastEditorIn(zip: Zip, path: string, element: string): Promise<Pick<Grid, 'lastEditor'>> {
   let text = '';
   let isInside = false;

@@ -71,7 +71,7 @@ function recordProblem(value: unknown): string | undefined {
   if (typeof value === 'object') return 'must be a string, a number, true, false or null';
   // JSON.parse has rounded it: as an id, it may be that of another company.
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
-    return 'must be a string: a number of so many digits is rounded';
+    return 'must be a string: a number with that many digits is rounded';
   return String(value).includes('\0') ? 'must not contain a NUL character' : undefined;
 }
 

@@ -52,7 +52,7 @@ export async function writeWorkbook(
     ...sheets.map((table, at) => ({ name: table.sheet.name, table, xml: () => table.xml(at === 0) })),
   ];
   const paths = parts.map((_, at) => ['worksheet', `worksheets/sheet${at + 1}.xml`] as const);
-  // What names the ranges and the looks comes after the sheets that they are about.
+  // The names of ranges and styles come after their sheets.
   await writeZip(file, [
     ['[Content_Types].xml', () => [contentTypes(parts)]],
     ['_rels/.rels', () => [relations([['officeDocument', 'xl/workbook.xml']])]],
@@ -102,7 +102,7 @@ async function writeZip(file: FileHandle, entries: Entries): Promise<void> {
       for await (const chunk of chunks) await file.appendFile(chunk);
     });
   } finally {
-    // After an error, rows that nobody will ask for are given up.
+    // After an error, the remaining rows are dropped.
     current?.destroy();
   }
 }
@@ -336,7 +336,7 @@ class Worksheet {
         lines = Math.max(lines, linesOf(value, column.width));
     }
     // Excel measures a row without a height when it opens the file, LibreOffice leaves it at one line.
-    const height = lines > 1 ? ` ht="${Math.min(lines, mostLines) * lineHeight}"` : '';
+    const height = lines > 1 ? ` ht="${Math.min(lines, maxLines) * lineHeight}"` : '';
     return `<row r="${number}"${height}>${text}</row>`;
   }
 
@@ -367,7 +367,7 @@ class Worksheet {
     return written;
   }
 
-  /** What follows the cells, in the order that the format requires: Excel calls a file with another order corrupt. */
+  /** The parts after the cells, in the order that the format requires: Excel calls a file with another order corrupt. */
   #bottom(): string {
     const rules = this.#validations();
     return [
@@ -415,7 +415,7 @@ class Worksheet {
   }
 }
 
-/** What a column's cells have in common. */
+/** The common properties of a column's cells. */
 class ColumnWriter {
   readonly letters: string;
   readonly width: number;
@@ -491,14 +491,14 @@ function textCell(address: string, style: number, text: string): string {
 const lineHeight = 15;
 
 /** A row is not higher than this: a single long text would fill the window. */
-const mostLines = 8;
+const maxLines = 8;
 
 /** The lines that a text needs in a column, wrapped between words: an estimate, because only a font knows. */
 function linesOf(text: string, width: number): number {
   // A column is measured in digits, and letters are narrower on average.
   const room = width * 1.14;
   let lines = 0;
-  for (const paragraph of text.split('\n', mostLines)) {
+  for (const paragraph of text.split('\n', maxLines)) {
     let used = 0;
     lines++;
     for (const word of paragraph.split(' ')) {
@@ -511,7 +511,7 @@ function linesOf(text: string, width: number): number {
       lines += Math.floor(used / room);
       used %= room;
     }
-    if (lines >= mostLines) break;
+    if (lines >= maxLines) break;
   }
   return lines;
 }
@@ -539,9 +539,9 @@ function tooLarge(name: string, what: 'rows' | 'columns', limit: number): UsageE
 
 /** A note (Excel: comment) that a spreadsheet program shows beside a cell. */
 interface Note {
-  /** From 0. */
+  /** Counted from 0. */
   readonly column: number;
-  /** From 1. */
+  /** Counted from 1. */
   readonly row: number;
   readonly text: string;
 }

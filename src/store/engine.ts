@@ -33,7 +33,7 @@ export function filesOf(dataDir: string) {
 const ofTheWorker =
   /^(?:.+\.duckdb(?:\.wal)?|.+\.journal|publish\.salt|spending\.log|worker\.pid|(?:published|schedule|notify|notify-email|proof)\.json)$/;
 
-/** Raises UsageError when a file that somebody names is one of the worker's: what replaces it, even on purpose, loses it. */
+/** Raises UsageError when a file that a person names is one of the worker's: what replaces it, even on purpose, loses it. */
 export function refuseOfTheWorker(dataDir: string, path: string): void {
   if (!ofTheWorker.test(basename(path)) || !existsSync(dataDir) || !existsSync(dirname(path))) return;
   if (realpathSync(dirname(path)) !== realpathSync(dataDir)) return;
@@ -135,7 +135,7 @@ export function attaching(path: string, name: string, access: 'write' | 'read' =
  * network: extensions are neither installed nor loaded on demand.
  *
  * No commit writes the write-ahead log into the file (`Warehouse.merge` does that, between two batches). A checkpoint that
- * fails invalidates the database, and inside a commit nobody could tell whether the commit is durable: DuckDB reports
+ * fails invalidates the database, and inside a commit it would not be known whether the commit is durable: DuckDB reports
  * success when it had written the log, and loses the transaction when it had not.
  */
 export async function openInstance(
@@ -155,7 +155,7 @@ export async function openInstance(
     // DuckDB 1.1 and 1.3 cannot open a file in which a checkpoint kept the metadata of an earlier one ("failed to load
     // metadata pointer", seen with 200,000 messages); analysts read the published file with these versions too.
     experimental_metadata_reuse: 'false',
-    // Statements with `rowid IN (SELECT …)` on a large table skip every vector (2,048 rows) that holds none of up to so many row
+    // Statements with `rowid IN (SELECT …)` on a large table skip every vector (2,048 rows) that holds none of up to this many row
     // ids: the bodies of 350 of 2,400,000 documents take 155 instead of 500 ms of CPU.
     dynamic_or_filter_threshold: '10000',
     // Returns the memory of one batch to the system before the next: 60 MB less at the peak of a pull.

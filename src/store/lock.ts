@@ -108,7 +108,7 @@ function readHolder(dataDir: string): Holder | undefined {
   }
 }
 
-/** Who holds the warehouse now, according to that record; null when nobody seems to. */
+/** Who holds the warehouse now, according to that record; null when no process seems to. */
 export function currentHolder(dataDir: string): Holder | null {
   const holder = readHolder(dataDir);
   if (!holder) return null;

@@ -67,7 +67,7 @@ export async function forgetMade(tx: Statements, what: What): Promise<void> {
 
 /**
  * Removes every view and table macro of the file that is in use, and attributes: one that is no longer wanted would be
- * published for ever, and a table of a migration may have its name.
+ * published forever, and a table of a migration may have its name.
  */
 export async function dropViews(session: Session): Promise<void> {
   // A published file says nothing of how its views were made.

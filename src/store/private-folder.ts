@@ -81,7 +81,7 @@ function newPath(dataDir: string): string {
 /** The folders of this process. */
 const own = new Set<string>();
 
-/** How long the folder of a process of another machine or container stays after it was last used: whether it lives, nobody knows. */
+/** How long the folder of a process of another machine or container stays after it was last used: whether it lives is not known. */
 const unknownForMs = 24 * 3_600_000;
 
 /** Removes the folders that processes left which were killed. */

@@ -243,7 +243,7 @@ export async function refuseHeld(dataDir: string, limits: Limits, log: Log): Pro
     });
     releaseClaim(dataDir);
   } catch (error) {
-    // One that cannot be opened is held by nobody.
+    // One that cannot be opened is held by no process.
     if (error instanceof LockedError)
       throw new LockedError(error.message, error.pid, {
         hint: 'Nothing was changed. Wait for it to end, then run the command again.',

@@ -16,7 +16,7 @@ import type { Task } from './task.js';
 
 /** Random checks of what is not due, and what they say (src/sync/freshness.ts). */
 
-/** How many requests the caps leave after so many. */
+/** How many requests the caps leave after this many. */
 function freeRequests({ caps, clock, startedMs, config }: Context, spent: number): number {
   const { maxRequests = Number.POSITIVE_INFINITY, maxMinutes = Number.POSITIVE_INFINITY } = caps;
   const minutes = maxMinutes - (clock.monotonic() - startedMs) / 60_000;
@@ -28,7 +28,7 @@ function checkable({ current }: DueSnapshot): Current[] {
   return current.filter(({ stratum }) => stratum !== 'fresh');
 }
 
-/** How many checks a run makes that takes so many requests without them. */
+/** How many checks a run makes that takes this many requests without them. */
 export function countChecks(context: Context, found: DueSnapshot, spent: number): number {
   return Math.min(checksAfter(spent, freeRequests(context, spent)), checkable(found).length);
 }

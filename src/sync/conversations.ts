@@ -23,7 +23,7 @@ const ownAuthorsSql = sqlFile('sync/own_authors');
  */
 const mostReadings = 2;
 
-/** So many unchanged conversations at the end of a page show that nothing newer follows. */
+/** This many unchanged conversations at the end of a page show that nothing newer follows. */
 const enoughWithoutNews = 10;
 
 /**

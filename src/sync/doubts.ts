@@ -304,7 +304,7 @@ export async function furtherItems(
 
 const hint =
   'Nothing was removed. It is asked for again with the next sync, and then less and less often, until the two agree.';
-/** So many failures of one kind are named one by one. */
+/** This many failures of one kind are named one by one. */
 const mostNamed = 10;
 
 /** Says what is in doubt at the end of a run: what is new as failures, what was said before in one note. */

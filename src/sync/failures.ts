@@ -22,11 +22,11 @@ export function failureOf(
 }
 
 /**
- * After so many entities that fail in a row, an endpoint may be broken. As many are asked for at once, at most, until it has
+ * After this many entities that fail in a row, an endpoint may be broken. As many are asked for at once, at most, until it has
  * answered one: an endpoint that answers none costs 13 entities (10, and 3 samples).
  */
 const failuresInARow = 10;
-/** So many others are asked for then, spread over those that are left, to find out. */
+/** This many others are asked for then, spread over those that are left, to find out. */
 const samplesAtOnce = 3;
 /**
  * How often in a run. It bounds the cost of an endpoint that answers few entities: with 12 requests in flight, one that

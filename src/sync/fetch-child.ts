@@ -78,7 +78,7 @@ async function fetchWhole(context: Context, task: Task): Promise<void> {
   await context.batcher.add(staging);
 }
 
-/** After so many answers in a row that are older than the list's item, the next one is accepted: its time means something else. */
+/** After this many answers in a row that are older than the list's item, the next one is accepted: its time means something else. */
 const mostLags = 3;
 
 /**

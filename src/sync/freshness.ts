@@ -89,7 +89,7 @@ export interface Current {
 const shareOfChecks = 0.01;
 const fewestChecks = 3;
 
-/** How many checks follow a run of so many requests, of which its caps leave `free`: none when the budget is short. */
+/** How many checks follow a run of this many requests, of which its caps leave `free`: none when the budget is short. */
 export function checksAfter(requests: number, free: number): number {
   const checks = Math.max(fewestChecks, Math.ceil(requests * shareOfChecks));
   return free < 2 * checks ? 0 : checks;
@@ -122,9 +122,9 @@ export interface Measured {
   readonly days: number;
 }
 
-/** The age of the settings counts like so many changes that were measured: one or two of them decide nothing. */
+/** The age of the settings counts like this many changes that were measured: one or two of them decide nothing. */
 const changesAssumed = 3;
-/** Nothing is fetched more than so many times as often as the settings say. */
+/** Nothing is fetched more than this many times as often as the settings say. */
 const mostTimes = 8;
 
 /**

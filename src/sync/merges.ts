@@ -19,7 +19,7 @@ const survivorsSql = sqlFile('sync/survivors');
 
 /** The most histories of possible survivors that one run fetches for one kind of entity: 50 seconds at 120 a minute. */
 const mostSurvivors = 100;
-/** After so many of them the run looks whether all that is gone is explained. */
+/** After this many of them the run looks whether all that is gone is explained. */
 const survivorsAtOnce = 20;
 
 /** A history that names what was merged, and the kind of document that says what is gone. */
@@ -57,7 +57,7 @@ export async function resolveMerges(context: Context): Promise<void> {
 
 /**
  * Fetches histories that may name what is gone and unexplained. The change of a survivor makes its history due only where
- * a field of the list shows the change: somebody without accounts or messages leaves no trace in it.
+ * a field of the list shows the change: a person without accounts or messages leaves no trace in it.
  */
 async function searchSurvivors(context: Context, source: Source): Promise<void> {
   const { history } = source;

@@ -43,7 +43,7 @@ export interface PlanReport {
   };
   /**
    * Of the children, changed lists of conversations that the run reads only where the conversations of changed topics do not
-   * explain their change: up to so many requests fewer.
+   * explain their change: up to this many requests fewer.
    */
   readonly mayBeExplained: { readonly lists: number; readonly requests: number };
   /** Minutes at the configured rate limit. */
@@ -73,7 +73,7 @@ export interface SyncReport extends RunReport {
     readonly due: number;
     readonly requests: number;
     readonly minutes: number;
-    /** Whether every list was read to its end, those that `only` leaves out in an earlier run: of the rest nobody knows what is due. */
+    /** Whether every list was read to its end, those that `only` leaves out in an earlier run: what is due of the rest is not known. */
     readonly complete: boolean;
     /**
      * About how many more runs like this one that takes; null unless a cap stopped this one, and most of its requests

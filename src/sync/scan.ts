@@ -248,7 +248,7 @@ async function readBuckets(context: Context, list: List): Promise<ListRead> {
     totalCount: total,
     pageBase: null,
     pageSize: storiesLimit,
-    // What a full bucket leaves out nobody can read, so it counts as complete (sql/status/lists.sql).
+    // What a full bucket leaves out cannot be read, so it counts as complete (sql/status/lists.sql).
     form: isCut && isWhole && first.isFull ? 'full bucket' : 'buckets',
     // A worker that runs each night has stored what is archived while it was new, so that alone does not make the list stale.
     verified: !isCut && isWhole,

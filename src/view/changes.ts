@@ -14,7 +14,7 @@ import {
   type Words,
 } from './view.js';
 
-/** Changes of ours: the queue, one of them, and what a person has to decide. */
+/** Our changes: the queue, one change, and the decisions for a person. */
 
 const statusTones: Readonly<Record<string, Tone>> = {
   queued: 'busy',
@@ -63,7 +63,7 @@ export function changesView(listed: {
   ];
 }
 
-/** What the API had in a conflict, and what a change replaced. */
+/** The API's value in a conflict, and the values that a change replaced. */
 function notesOf(change: TitledChange): string[] {
   const { status, wanted, remoteBefore, undoneBy } = change;
   const found = status === 'conflict' ? Object.entries(remoteBefore ?? {}) : [];

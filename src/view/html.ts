@@ -8,7 +8,7 @@ export class Html {
   constructor(readonly text: string) {}
 }
 
-/** A value in a template: markup is inserted as it is, everything else as text. */
+/** A value in a template: markup is inserted unchanged, everything else as text. */
 export type Piece = Html | string | number | null | readonly Piece[];
 
 const entities: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ interface TableLook {
 
 /**
  * A table; a column whose name ends in # holds numbers. On a narrow screen each row becomes a block, in which each value
- * carries the name of its column; the roles say that it is a table all the same.
+ * carries the name of its column; the roles still say that it is a table.
  */
 export function table(
   id: string | null,
@@ -94,7 +94,7 @@ export function section(id: string, heading: string, ...content: readonly Piece[
   return html`<section id="${id}" aria-labelledby="${id}-heading"><h2 id="${id}-heading">${heading}</h2>${content}</section>\n`;
 }
 
-/** A sentence of little weight, also in place of what would be empty. */
+/** A secondary sentence, also in place of an empty list. */
 export function quiet(text: Piece): Html {
   return html`<p class="quiet">${text}</p>`;
 }
@@ -108,12 +108,12 @@ export function linked(text: Piece, url: string | null): Piece {
 
 interface DocumentParts {
   readonly title: string;
-  /** What the head has beside the title. */
+  /** The content of the head beside the title. */
   readonly head: Html;
   /** Attributes of the body. */
   readonly attributes?: Html;
   readonly header: Piece;
-  /** What stands between the header and the content. */
+  /** Between the header and the content. */
   readonly notice?: Html;
   readonly main: Piece;
   readonly footer: Piece;
@@ -131,7 +131,7 @@ ${main}</main>
   return bareDocument({ title, head, ...(attributes && { attributes }) }, body);
 }
 
-/** A document that has only what it is about. */
+/** A document without a header and a footer. */
 export function bareDocument(
   { title, head, attributes }: Pick<DocumentParts, 'title' | 'head' | 'attributes'>,
   body: Html,

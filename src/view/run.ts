@@ -9,7 +9,7 @@ import type { PlanLine, PlanReport, ScanReport, SyncReport } from '../sync/repor
 import { decisions, placeOf } from './changes.js';
 import { counts, type Fact, type Section, type Table, type View } from './view.js';
 
-/** What a run did, as the command that made it and its page show it; and what a sync would do. */
+/** The views of a run, for its command and its page, and of a plan. */
 
 const unreadHeading = 'Lists that changed while they were read, or were not read to the end';
 
@@ -59,7 +59,7 @@ function runFacts(report: SyncReport | StoredPush): Fact[] {
   ];
 }
 
-/** How a run ended; `incomplete` is what is missing from it where something is. */
+/** How a run ended; `incomplete` says what is missing. */
 function outcomeText(
   { outcome, stoppedBy }: Pick<SyncReport, 'outcome' | 'stoppedBy'>,
   incomplete: string,
@@ -81,7 +81,7 @@ function requestsSection({ byEndpoint }: SyncReport['requests']): Section {
   return { id: 'requests', heading: 'Requests', blocks };
 }
 
-/** A difference between the API and what is assumed of it. */
+/** A difference between the API and our assumptions. */
 export function driftText(drift: Readonly<Record<'endpoint' | 'path' | 'kind', string>>): string {
   const { endpoint, path, kind } = drift;
   return `${endpoint} ${path}: ${kind.replaceAll('_', ' ')}`;
@@ -132,7 +132,7 @@ function failureText({ endpoint, entityId, message, hint }: Failure): string {
   return `${what}: ${message}${hint === null ? '' : ` (${hint})`}`;
 }
 
-/** What failed as a whole, one by one; the entities of an endpoint together, with their commonest error. */
+/** Failed endpoints, one by one; failed entities by endpoint, with their most common error. */
 function failureTexts(failures: readonly Failure[]): string[] {
   const single = failures.filter(({ entityId }) => entityId === null);
   const byEndpoint = groupBy(
@@ -172,7 +172,7 @@ export function failingText({ endpoint, entities, error, ids }: Failing): string
   return `${endpoint}: ${counted(entities, 'entity', 'entities')} (${examples}), most often: ${error}`;
 }
 
-/** What is due of each resource, and why. */
+/** The due fetches of each resource, by reason. */
 function dueTable(lines: readonly PlanLine[]): Table {
   return {
     columns: ['endpoint', 'never#', 'changed#', 'sweep#', 'due#', 'requests#'],
@@ -289,7 +289,7 @@ function queuedText({ queued, sending, ...cost }: PushReport['left']): string {
   return `${count(queued)} queued${open} (${costText(cost)})`;
 }
 
-/** What a change is about and where it comes from (title, id and row), and why it did not go through. */
+/** The subject of a change and its origin (title, id and row), and why it did not go through. */
 function resultText(change: ChangeResult): string {
   const { entityType, entityId, title, error } = change;
   const place = placeOf(change);

@@ -13,10 +13,10 @@ import {
 
 /** Under a heading, in 80 columns. */
 export const wide = 78;
-/** Of a command below what it is for, with a backslash where it goes on. */
+/** The most columns of a line of a command, without the backslash at its end. */
 const maxCommand = 74;
 /** The most lines of a list; `--json` has all of them. */
-const most = 10;
+const maxListed = 10;
 
 /**
  * Text from outside, made safe for a terminal: one line, and no character that would move the cursor, change colours or
@@ -112,7 +112,7 @@ export function leastWidth(columns: readonly Column[], rows: readonly (readonly 
   return wanted.reduce((sum, one, at) => sum + Math.min(one, columns[at]?.least ?? narrowest) + gap, -gap);
 }
 
-/** What is printed, and the width that each column needs for it. */
+/** The printed texts, and the width that each column needs. */
 function measured(columns: readonly Column[], rows: readonly (readonly Cell[])[]) {
   const heads = columns.map((column) => printable(column.name));
   const cells = rows.map((row) => columns.map((_, index) => printable(cellText(row[index] ?? null))));
@@ -122,7 +122,7 @@ function measured(columns: readonly Column[], rows: readonly (readonly Cell[])[]
   return { heads, cells, wanted };
 }
 
-/** The least room for values beside the names of a record. */
+/** The least width for values beside the names of a record. */
 const leastValue = 20;
 
 /**
@@ -220,7 +220,7 @@ export function rowLines(cells: readonly (readonly string[])[]): string[][] {
 }
 
 /** The first few, and how many more there are. */
-export function some(items: readonly string[], few: number = most): readonly string[] {
+export function some(items: readonly string[], few: number = maxListed): readonly string[] {
   const more = items.length - few;
   return more <= 0 ? items : [...items.slice(0, few), `and ${count(more)} more (--json has them all)`];
 }

@@ -2,7 +2,7 @@ import type { Iso } from '../base/clock.js';
 import type { Html, Tone } from './html.js';
 
 /**
- * What people look at, as data. `viewText` writes it for a terminal, `viewHtml` as elements of a page; the JSON is the result
+ * A result for people, as data. `viewText` writes it for a terminal, `viewHtml` as elements of a page; the JSON is the result
  * itself. Empty sections are left out by both.
  */
 export type View = readonly Section[];
@@ -36,7 +36,7 @@ interface List {
   readonly list: readonly Words[];
 }
 
-/** Values that change, each with what it is about: a table on a page, lines in a terminal. */
+/** Changed values, each with its subject: a table on a page, lines in a terminal. */
 export interface Changes {
   readonly changes: readonly ValueChange[];
 }
@@ -53,7 +53,7 @@ export interface FieldChange {
   readonly to: string;
 }
 
-/** What a person should do: what is wrong, why, and the commands that fix it or show more. */
+/** Problems for a person to solve: title, reason, and the commands that fix them or show more. */
 export interface Todo {
   readonly todo: readonly {
     readonly tone: Tone;
@@ -72,7 +72,7 @@ interface Commands {
   readonly commands: readonly string[];
 }
 
-/** Text from anywhere, with marks of what it means. Numbers are grouped; null says nothing. */
+/** Text from any source, with marks of its meaning. Numbers are grouped; null is left out. */
 export type Words = string | number | null | Marked | readonly Words[];
 
 /** `Html` is for pages alone. */
@@ -99,7 +99,7 @@ interface Code {
   readonly code: string;
 }
 
-/** Said with less weight: on a page below the rest of a cell, and in a table of a terminal not at all. */
+/** Secondary text: below the rest of a cell on a page, and left out of tables on a terminal. */
 interface Note {
   readonly note: Words;
 }

@@ -302,7 +302,7 @@ describe('user add', () => {
     expect(await terminal.ended).toBe(0);
     expect(terminal.text).not.toContain('horse');
     // It reads a changed file again.
-    expect(terminal.text).toContain('serve reads it at its next start');
+    expect(terminal.text).toContain('serve reads it when it starts');
     const { users } = parse(terminal.text.slice(terminal.text.indexOf('\nserve:'))).serve;
     expect(settings.parse({ serve: { users } }).serve.users).toMatchObject([{ name: 'Zoë', role: 'write' }]);
     expect(await isPassword('correct horse battery', users[0].passwordHash)).toBe(true);

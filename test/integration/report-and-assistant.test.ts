@@ -11,8 +11,10 @@ import {
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { StatusReport } from '../../src/commands/status.js';
 import { runOn, townOfFile } from '../support/pulling.js';
+import { read, serve, terminate, until } from '../support/serving.js';
 import { program } from '../support/signalhouse.js';
 import { testFolder } from '../support/test-folders.js';
 
@@ -35,6 +37,11 @@ beforeAll(async () => {
 const make = (args: string[], out = join(dir, 'report.html')) =>
   pulling.run(['report', '--out', out, ...args]);
 const rows = (sql: string) => pulling.rows(sql);
+
+/** A number as pages write it. */
+function numberIn(text: string | undefined): number {
+  return Number(text?.trim().replaceAll(',', '') || Number.NaN);
+}
 
 /** The cells of the table with this caption, as a person reads them; numbers without their commas. */
 function tableOf(caption: string): string[][] {
@@ -229,6 +236,85 @@ describe('the assistant', () => {
     expect((await call('explain', { kind: 'company', what: 'nobody at all' })).text).toContain(
       'There is no company',
     );
+  });
+
+  it('gives the numbers of the page and of the command line, for twenty facts', async () => {
+    pulling.set({ serve: { jobs: [] } });
+    const served = await serve(pulling);
+    onTestFinished(async () => void (await terminate(served)));
+    const [topic] = await rows('SELECT topic_id AS id FROM backlog ORDER BY conversations DESC, id LIMIT 1');
+    const pages = {
+      status: await until(
+        () => read(served, '/'),
+        (text) => text.includes('id="rows-table"'),
+      ),
+      topics: await read(served, '/topics'),
+      topic: await read(served, `/topics/${topic?.id}`),
+      report: await read(served, `/report?since=${since}`),
+    };
+    const text = (of: keyof typeof pages) => pages[of].replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    /** A number that stands before, or behind, these words. */
+    const said = (of: keyof typeof pages, words: RegExp) => numberIn(words.exec(text(of))?.[1]);
+    const fact = (name: string) =>
+      numberIn(new RegExp(`<dt>${name}</dt><dd>([\\d,]+)`).exec(pages.topic)?.[1]);
+    const cells = (table: string, first: string) => {
+      const body = pages.status.slice(pages.status.indexOf(`id="${table}"`));
+      const line = new RegExp(`<tr[^>]*><th[^>]*>(?:<[^>]*>)*${first}<.*?</tr>`, 's').exec(body)?.[0] ?? '';
+      const found = [...line.matchAll(/<td[^>]*>(.*?)<\/td>/gs)];
+      return found.map(([, cell = '']) => numberIn(cell.replaceAll(/<[^>]+>/g, '')));
+    };
+    const one = `FROM backlog WHERE topic_id = '${topic?.id}'`;
+    const lastRun = (column: string) =>
+      `SELECT ${column} FROM ops.runs WHERE command = 'sync' ORDER BY started_at DESC LIMIT 1`;
+    const tables = ['topics', 'companies', 'people', 'messages', 'groups', 'stories', 'history', 'channels'];
+    const facts: Record<string, readonly [sql: string, shown: number | undefined]> = {
+      ...Object.fromEntries(
+        tables.map((name) => [name, [`SELECT count(*) FROM "${name}"`, cells('rows-table', name)[0]]]),
+      ),
+      'requests of a run': [lastRun('requests'), cells('runs-table', 'sync')[3]],
+      'new rows of a run': [lastRun('rows_new'), cells('runs-table', 'sync')[4]],
+      'open topics in the list': ['SELECT count(*) FROM backlog', said('topics', /([\d,]+) topics /)],
+      'open topics': ['SELECT count(*) FROM open_topics', said('report', /([\d,]+) open topics/)],
+      'topics that grew': [
+        'SELECT count(*) FROM backlog WHERE momentum > 0',
+        said('report', /([\d,]+) topics? grew/),
+      ],
+      waiting: ['SELECT count(*) FROM awaiting_reply', said('report', /([\d,]+) conversations wait/)],
+      'waiting VIPs': [
+        'SELECT count(*) FROM awaiting_reply WHERE is_vip',
+        said('report', /conversations wait ([\d,]+) with a VIP/),
+      ],
+      'companies at risk': [
+        'SELECT count(*) FROM companies_at_risk',
+        said('report', /([\d,]+) companies at risk/),
+      ],
+      'companies of a topic': [`SELECT companies ${one}`, fact('companies')],
+      'VIPs of a topic': [`SELECT vip_people + vip_companies ${one}`, fact('VIPs')],
+      'conversations of a topic': [`SELECT conversations ${one}`, fact('conversations')],
+      'urgent topics': [
+        'SELECT count(*) FROM backlog WHERE priority_rank <= 2',
+        said('report', /([\d,]+) with priority high or very high/),
+      ],
+    };
+    const names = Object.keys(facts);
+    const sql = `SELECT ${Object.values(facts)
+      .map(([question], at) => `(${question}) AS n${at}`)
+      .join(', ')}`;
+    const [printed = {}] = await rows(sql);
+    const [, , told = ''] = /\| n0.*\n(.*)\n(.*)/.exec((await query(sql)).text) ?? [];
+    const byAssistant = told.split('|').slice(1, -1).map(numberIn);
+    const numbers = (all: readonly unknown[]) =>
+      Object.fromEntries(names.map((name, at) => [name, Number(all[at])]));
+    expect(numbers(Object.values(facts).map(([, shown]) => shown))).toEqual(numbers(Object.values(printed)));
+    expect(numbers(byAssistant)).toEqual(numbers(Object.values(printed)));
+    expect(names).toHaveLength(20);
+    // The report of the command is that of the page.
+    for (const name of [/([\d,]+) open topics/, /([\d,]+) conversations wait/]) {
+      const own = name.exec(html.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' '))?.[1];
+      expect(numberIn(own)).toBe(said('report', name));
+    }
+    const { contents } = JSON.parse((await pulling.run(['status', '--json'])).stdout) as StatusReport;
+    expect(tables.map((name) => contents?.rows[name])).toEqual(tables.map((name) => facts[name]?.[1]));
   });
 
   it('finds messages by their words, and hands them over as data', async () => {

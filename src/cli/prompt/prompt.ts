@@ -85,7 +85,7 @@ export class Prompt {
     this.#server.close();
   }
 
-  /** Keeps what is entered in the state directory of XDG, for this user alone. Where that fails, for this session only. */
+  /** Keeps the history in the state directory of XDG, for this user alone. Where that fails, for this session only. */
   #rememberEntries(): void {
     const { XDG_STATE_HOME: state = '', HOME: home } = process.env;
     const base = isAbsolute(state) ? state : join(home || homedir(), '.local', 'state');
@@ -98,7 +98,7 @@ export class Prompt {
     }
   }
 
-  /** Takes what was entered since the last statement ended. What has no end yet comes again, with the next line. */
+  /** Takes the input since the last statement ended. An unfinished statement comes again with the next line. */
   #enter(entered: string, done: (error: Error | null, result: undefined) => void): void {
     // Node 24 hands on a paste as it comes from a terminal, where Enter is a carriage return.
     const code = entered.replace(/\r\n?/g, '\n');
@@ -129,7 +129,7 @@ export class Prompt {
       await this.#run(next);
     if (this.#isClosed) return;
     this.#server.setPrompt(ready);
-    // What was typed while a statement ran is in the line already.
+    // Input that was typed while a statement ran is in the line already.
     this.#server.displayPrompt(true);
   }
 

@@ -53,7 +53,7 @@ export async function printAnswer(
   return { printed, more };
 }
 
-/** A format: what is printed before the rows, for each row, and behind them. */
+/** A format: the text before the rows, for each row, and after them. */
 interface Form {
   readonly head: string;
   row(row: Row, index: number): string;
@@ -83,9 +83,9 @@ function formOf(format: AnswerFormat | 'auto', columns: readonly AnswerColumn[],
 }
 
 /** A BIGINT has 20 characters at most. */
-const mostDigits = 20;
+const maxDigits = 20;
 
-/** The beginning of a text that says what it is about. */
+/** How much of a text shows its subject. */
 const leastText = 16;
 
 /** An id or an address that is longer is cut as texts are. */
@@ -97,8 +97,8 @@ const longestWord = 40;
  */
 function tableForm(columns: readonly AnswerColumn[], width: number | undefined, otherwise?: Form): Form {
   const shown: Row[] = [];
-  // A number that is cut reads as another number. For programs that set COLUMNS, tables stay as they were.
-  const least = process.stdout.isTTY ? mostDigits : undefined;
+  // A number that is cut would read as another number. For programs that set COLUMNS, tables stay as they were.
+  const least = process.stdout.isTTY ? maxDigits : undefined;
   const heads = columns.map(({ name, type }) => {
     const right = isNumeric(type);
     return { name, right, ...(right && least !== undefined && { least }) };

@@ -4,7 +4,7 @@ import { pad, printable, rowLines, wrap } from '../../view/text.js';
 
 const titles = { view: 'Views', macro: 'Table macros: FROM name(…)', table: 'Tables' } as const;
 
-/** Every table, view and macro with what it is for, a line each, which is cut where there are `columns`. */
+/** Every table, view and macro with its purpose, a line each, cut to `columns`. */
 export function relationList(
   relations: readonly ListedRelation[],
   columns = Number.POSITIVE_INFINITY,
@@ -24,7 +24,7 @@ export function relationList(
 /** The room for a comment, at least. */
 const leastComment = 24;
 
-/** What a table, view or macro is for, and its columns with types and comments. */
+/** The purpose of a table, view or macro, and its columns with types and comments. */
 export function relationDescription(
   { label, kind, comment, columns }: DescribedRelation,
   width: number,

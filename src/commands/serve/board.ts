@@ -15,7 +15,7 @@ export interface Board {
   /** The columns of numbers in attributes/companies.csv. */
   readonly attributes: readonly string[];
   readonly sources: readonly string[];
-  /** The changes of ours that the file has as applied. */
+  /** Our changes that are applied in the file. */
   readonly applied: ReadonlySet<string>;
 }
 
@@ -67,7 +67,7 @@ function numberOf(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
 }
 
-/** A board with the values of changes that were applied since its file was published: people see what they have done. */
+/** A board with the values of changes that were applied since its file was published, so that people see their own changes. */
 export function withApplied(board: Board, changes: readonly Change[]): Board {
   const news = changes.filter(
     ({ id, status }) => (status === 'applied' || status === 'unchanged') && !board.applied.has(id),
@@ -147,7 +147,7 @@ function rankOf({ priority }: TopicLine): number {
   return at === -1 ? urgentFirst.length : at;
 }
 
-/** What a column is sorted by; null comes last in both directions. */
+/** The sort key of a column; null comes last in both directions. */
 function keysOf(board: Board): ReadonlyMap<string, (topic: TopicLine) => Key> {
   const numbers = board.attributes.map(
     (name, at) => [name, (topic: TopicLine): Key => topic.attributes[at] ?? null] as const,
@@ -165,7 +165,7 @@ function keysOf(board: Board): ReadonlyMap<string, (topic: TopicLine) => Key> {
   ]);
 }
 
-/** Sorted as the filter says; by default what fits a search best, then what is most urgent and matters to most. */
+/** Sorted as the filter says; by default the best matches of a search, then the most urgent topics and those that matter to most. */
 function orderOf(
   board: Board,
   { sort }: TopicFilter,

@@ -65,7 +65,7 @@ export async function sendDigest(access: Sending, job: Job, stop: AbortSignal): 
   return { outcome, exitCode: ExitCode[outcome], message: `${outcome === 'done' ? path : missed}${to}` };
 }
 
-/** What is wrong with the jobs that make digests, and with such settings of other jobs; `named` tells how the user gave each. */
+/** Problems of the jobs that make digests, and of such settings of other jobs; `named` tells how the user gave each. */
 export function digestProblems(
   { serve, publish }: Config,
   { webhookUrl }: ServeConfig['secrets'],

@@ -7,14 +7,14 @@ import type { Access } from '../setup.js';
 import { withWarehouse } from '../worker.js';
 import type { SendNow } from './sheets.js';
 
-/** Publications that follow what is sent at once are at least so far apart. */
+/** The least time between publications after changes that were sent at once. */
 const publishEveryMs = 5 * 60_000;
 
-/** An outage is not waited out for longer: what is left goes out with the next push. */
+/** The longest wait for an API that does not answer: the rest goes out with the next push. */
 const maxMinutes = 2;
 
 /**
- * Sends what was confirmed on the page at once (`serve.sendAfterConfirm`). The page shows the results from the queue, so that one
+ * Sends confirmed changes at once (`serve.sendAfterConfirm`). The page shows the results from the queue, so that one
  * publication may follow later, for all that was sent until then. After `stop`, the next run publishes.
  */
 export function sendNow(

@@ -18,7 +18,7 @@ import {
   testNotifications,
 } from './service.js';
 
-/** Seconds added to shutdownSeconds: by then the scheduler itself has abandoned what is in flight. */
+/** Seconds added to shutdownSeconds: by then the scheduler has abandoned the running job. */
 const grace = 5;
 
 export const serve = printing({
@@ -94,7 +94,7 @@ async function membersOf(
   return { members: [first, ...rest], isList };
 }
 
-/** What is wrong at the top of the file is wrong for each: it is reported once. */
+/** A problem at the top of the file concerns every organization, and is reported once. */
 function together(errors: readonly UsageError[]): UsageError {
   const problems = new Map(
     errors.flatMap((error) => error.problems.map((one) => [`${one.setting} ${one.problem}`, one])),

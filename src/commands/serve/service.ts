@@ -22,7 +22,7 @@ import { notifyState } from '../../serve/notify/state.js';
 import { webhookProblem } from '../../serve/notify/webhook.js';
 import { exitCodeOf, type RunRecord, scheduleMemory } from '../../serve/schedule/record.js';
 import { Scheduler } from '../../serve/schedule/scheduler.js';
-import { Turns } from '../../serve/schedule/turns.js';
+import { FairSemaphore } from '../../serve/schedule/semaphore.js';
 import { fileStore } from '../../serve/store.js';
 import { createDataDir } from '../../store/engine.js';
 import { holdServed } from '../../store/lock.js';
@@ -152,9 +152,9 @@ async function assembleAll(
   service: ServiceMetrics | undefined,
 ) {
   const [first] = members;
-  // What the organizations of a process share: the places for runs, and one reader of facts at a time.
+  // Shared by the organizations of a process: the places for runs, and one reader of facts at a time.
   const shared = {
-    turns: new Turns(first.config.serve.parallel, first.clock),
+    turns: new FairSemaphore(first.config.serve.parallel, first.clock),
     inTurn: oneAtATime(),
     service,
   };
@@ -175,7 +175,11 @@ async function assembleAll(
 function assemble(
   member: ServeAccess,
   { kill }: RunSignals,
-  shared: { turns: Turns; inTurn: ReturnType<typeof oneAtATime>; service: ServiceMetrics | undefined },
+  shared: {
+    turns: FairSemaphore;
+    inTurn: ReturnType<typeof oneAtATime>;
+    service: ServiceMetrics | undefined;
+  },
 ) {
   const { turns, inTurn, service } = shared;
   const { config, log, clock, programVersion: version } = member;
@@ -229,13 +233,13 @@ export function serveProblems(
   ];
 }
 
-/** How people are notified: by what the settings have. */
+/** The channels that the settings name. */
 function notifying(access: ServeAccess): Channel[] {
   const { to } = access.config.serve.notify.email;
   return channelsOf(access, { webhook: access.secrets.webhookUrl !== undefined, to });
 }
 
-/** Each channel remembers for itself what it has sent. */
+/** Each channel has a file with the notifications that it has sent. */
 const sentFiles: Readonly<Record<Channel['name'], string>> = {
   webhook: 'notify.json',
   'e-mail': 'notify-email.json',
@@ -298,7 +302,7 @@ async function nameOf(setup: Setup): Promise<string> {
   return organization?.name ?? organization?.id ?? 'Signalhouse';
 }
 
-/** What sends what is confirmed on the page; null where it waits for a job. */
+/** Sends changes that are confirmed on the page; null where they wait for a job. */
 function senderOf(member: ServeAccess, scheduler: Scheduler, stop: AbortSignal): SendNow | null {
   return member.config.serve.sendAfterConfirm ? sendNow(member, scheduler, stop) : null;
 }

@@ -31,7 +31,7 @@ import type { Setup } from '../setup.js';
  */
 
 /** How many sheets the history lists. */
-const mostLines = 100;
+const maxLines = 100;
 
 /** After something that failed for another reason than its file, such as a full disk. */
 const retryMs = 60_000;
@@ -47,8 +47,8 @@ export interface SendNow {
 }
 
 /**
- * Everything that the page for sheets can do. Carries out at once what was confirmed before the last process ended. `stop` ends
- * waiting; what was confirmed is carried out after the next start. Without `sender`, what is queued waits for the next push.
+ * All operations of the page for sheets. Carries out at once what was confirmed before the last process ended. `stop` ends
+ * waiting; confirmed previews are then carried out after the next start. Without `sender`, queued changes wait for the next push.
  */
 export function sheetsOf(
   setup: Setup,
@@ -292,7 +292,7 @@ export function sheetsOf(
     },
 
     async history() {
-      return linesOf(await queue()).slice(0, mostLines);
+      return linesOf(await queue()).slice(0, maxLines);
     },
   };
 }
@@ -352,7 +352,7 @@ function conditionOf({ about, priority, state, company, text }: SheetFilter): st
 /** The folders of downloads begin with this. */
 const downloadPrefix = 'download-';
 
-/** Removes what a killed process wrote for a download, or kept until a person had logged in again. */
+/** Removes files of a killed process: half-written downloads, and uploads that waited for a login. */
 function removeLeftovers(dataDir: string): void {
   const imports = join(dataDir, 'imports');
   for (const name of existsSync(imports) ? readdirSync(imports) : [])

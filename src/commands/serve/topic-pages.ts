@@ -16,12 +16,12 @@ import { sqlFile } from '../../store/sql.js';
 import { type TimelineEvent, timelineOf } from '../explain.js';
 import type { Board } from './board.js';
 
-/** What the pages of one topic and of one company read from a published file. */
+/** The data of the pages of one topic and of one company, from a published file. */
 
 type TopicParts = Omit<TopicDetails, 'drafts' | 'waiting' | 'sent'>;
 type CompanyParts = Omit<CompanyDetails, 'drafts' | 'waiting' | 'sent'>;
 
-/** Rows about an id; null where the file leaves out what they need. */
+/** Rows about an id; null where the file leaves out a table or column that they need. */
 async function rowsAbout<T>(snapshot: Snapshot, query: string, id: string): Promise<T[] | null> {
   return orNull(() => snapshot.rows<T>(sqlFile(`topics/${query}`), { id }));
 }
@@ -181,7 +181,7 @@ export async function readTold(
   return { topic, people: people.map((one) => ({ ...one, told: ticks.of(id, one.id) })) };
 }
 
-/** Writes who asked for a topic as a CSV file, which no spreadsheet program takes for formulas. */
+/** Writes the people who asked for a topic as a CSV file without formulas. */
 export function writeTold(out: string, { people }: Told): Promise<void> {
   const columns = ['person', 'company', 'vip', 'said_last_at', 'said_last', 'link', 'told_by', 'told_at'];
   const rows = people.map(({ name, id, company, isVip, last, told }, at) => {

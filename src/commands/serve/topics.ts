@@ -136,9 +136,9 @@ export function topicsOf(
   }
 
   const recorded = (by: string, rows: number | null, reader: Person | null) =>
-    recordRead(setup, { by, rows }, reader?.name ?? 'somebody without a login');
+    recordRead(setup, { by, rows }, reader?.name ?? 'person without a login');
 
-  /** What everybody has edited and not sent, beside what a board has now. */
+  /** Every person's unsent edits, beside the values that a board has now. */
   function draftsFor(board: Board, reader: Person | null) {
     const own = reader === null ? null : drafts.of(reader.name);
     const others = drafts.all().filter(({ by }) => by !== own?.by);
@@ -165,7 +165,7 @@ export function topicsOf(
     );
   }
 
-  /** What a person sent last from these pages. */
+  /** The changes that a person sent last from these pages. */
   async function sent(reader: Person | null) {
     if (reader === null || sheets === null) return null;
     const lines = await sheets.history();
@@ -222,7 +222,7 @@ export function topicsOf(
 
     async edit(edits, by) {
       const before = new Map(drafts.of(by.name).edits.map((one) => [keyOf(one), one]));
-      // What is as it was shown, and is no edit yet, needs no check.
+      // A field that still has the value that was shown, and no edit, needs no check.
       const made = edits.filter((one) => one.wanted !== one.seen || before.has(keyOf(one)));
       drafts.edit(
         by.name,
@@ -327,7 +327,7 @@ export function topicsOf(
   };
 }
 
-/** What a board has of a field; undefined where it does not have it. */
+/** The value of a field on a board; undefined where it has none. */
 function nowOf(board: Board, { entityType, entityId, field }: DraftEdit): Value | undefined {
   const topic = entityType === 'topic' ? board.byId.get(entityId) : undefined;
   const company = entityType === 'company' ? board.companies.get(entityId) : undefined;
@@ -366,7 +366,7 @@ function rowNamed(board: Board, name: string) {
   return topic && !second ? shownOf(topic) : undefined;
 }
 
-/** What a form says that the page showed. */
+/** The values that the page showed, as the form returns them. */
 function seenValue(entityType: PageEdit['entityType'], field: string, text: string): Value {
   if (fieldOf(entityType, field).kind === 'boolean') return text === 'true';
   return text === '' ? null : text;

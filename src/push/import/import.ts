@@ -26,7 +26,7 @@ export interface ImportOptions {
   readonly requestedBy: string | null;
   /** Why, where a row does not say so itself. */
   readonly requestedReason?: string | undefined;
-  /** Who asks where neither is known; by default nobody. */
+  /** Who asks where neither is known; by default no person. */
   readonly otherwiseBy?: string;
   /** Queue the valid rows even when others are wrong. */
   readonly skipInvalid?: boolean;

@@ -37,7 +37,7 @@ export function textOf(cell: Cell | undefined): string | null {
   return String(cell).trim() || null;
 }
 
-/** Characters that look like a hyphen, and those that nobody sees: what is copied from a web page or a chat has them. */
+/** Characters that look like a hyphen, and invisible ones: what is copied from a web page or a chat has them. */
 const hyphens = /[\u2010\u2011\u2012\u2013\u2212\uFE63\uFF0D]/gu;
 const unseen =
   /[\p{Cf}\p{Cc}\p{Variation_Selector}\u00A0\u115F\u1160\u2000-\u200A\u202F\u205F\u3000\u3164]/gu;
@@ -94,7 +94,7 @@ export function parseCell(field: Field, cell: Cell | undefined): ParsedCell {
   return parseText(field, cell, text);
 }
 
-/** Reads a cell of a base column, which may also have a value that nobody can set. Undefined when the value is not known. */
+/** Reads a cell of a base column, which may also have a value that cannot be set. Undefined when the value is not known. */
 export function parseBaseCell(field: Field, cell: Cell | undefined): Value | undefined | 'damaged' {
   const text = textOf(cell);
   if (field.kind === 'boolean') {

@@ -15,7 +15,7 @@ import { type DayShape, dayShape, type StoredAuthor, type World } from './types.
  * Lets whole days pass. A day depends only on the seed, the moment at which it begins and the world as it is. Absent shares are
  * those of an ordinary day.
  *
- * - `activeTopics` changes exactly that share of all topics, rounded up, as long as so many are live; if all other shares
+ * - `activeTopics` changes exactly that share of all topics, rounded up, as long as that many are live; if all other shares
  *   are 0, no other topic changes.
  * - The other shares are exact when they give a whole number, otherwise rounded up or down at random.
  * - `merges` applies to topics, people and companies alike, `priorityChanges` to priorities and lifecycle states.

@@ -163,8 +163,8 @@ function countTopic(world: World, groupIds: readonly string[]) {
     sources: sourcesOf(live),
     timeRangeStart,
     timeRangeEnd,
-    authorIds: mostFirst(groupBy(live, (message) => message.authorId)).map(([id]) => id),
-    people: mostFirst(byPerson).map(([personId, theirs]) => ({
+    authorIds: maxFirst(groupBy(live, (message) => message.authorId)).map(([id]) => id),
+    people: maxFirst(byPerson).map(([personId, theirs]) => ({
       personId,
       messageCount: theirs.length,
       sources: sourcesOf(theirs),
@@ -176,7 +176,7 @@ function sourcesOf(messages: readonly StoredMessage[]): string[] {
   return [...new Set(messages.map((message) => message.sourceName))].sort();
 }
 
-function mostFirst(groups: ReadonlyMap<string, StoredMessage[]>): [string, StoredMessage[]][] {
+function maxFirst(groups: ReadonlyMap<string, StoredMessage[]>): [string, StoredMessage[]][] {
   return [...groups].sort(([a, x], [b, y]) => y.length - x.length || (a < b ? -1 : 1));
 }
 

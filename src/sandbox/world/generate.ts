@@ -42,7 +42,7 @@ const past: Pace['shares'] = {
   profiles: 0.25,
 };
 
-/** Out of so many topics, one has a title that is awkward to handle. */
+/** One in this many topics has a title that is awkward to handle. */
 const awkwardEvery = 27;
 
 /**

@@ -5,7 +5,7 @@ import { organizationTexts } from './texts.js';
 import { weekMs } from './time.js';
 import type { StoredAuthor, StoredCompany, StoredPerson, WorldSizes } from './types.js';
 
-/** For every so many people there is one account that belongs to no person. */
+/** The number of people for each account that belongs to no person. */
 const peoplePerUnknownAuthor = 9;
 
 /** The companies, the organization's own first. Names may repeat, domains do not. */

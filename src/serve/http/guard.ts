@@ -31,7 +31,7 @@ export class HttpError extends Error {
   }
 }
 
-/** Whether a text from outside can be the name of the person who asks: it ends up in the queue, in messages and in sheets. */
+/** Whether a text from outside can be the name of a requester: it ends up in the queue, in messages and in sheets. */
 export function isPersonName(text: string): boolean {
   return text !== '' && text.length <= 100 && !/[\p{Cc}\p{Cs}]/u.test(text);
 }
@@ -118,7 +118,7 @@ export function makeRoom(server: Server, most: number): void {
     if (unfinished.size > most) longest?.destroy();
   });
   server.on('request', ({ method, socket }: IncomingMessage, response: ServerResponse) => {
-    // What has a body may still be arriving.
+    // A body may still be arriving.
     if (method === 'GET' || method === 'HEAD') unfinished.delete(socket);
     response.once('close', () => {
       unfinished.delete(socket);
@@ -174,13 +174,13 @@ function isLocalName(name: string): boolean {
   return isLoopback(name) || name.toLowerCase().endsWith('.localhost');
 }
 
-/** Who asks. Throws HttpError without a login. */
+/** The person of a request. Throws HttpError without a login. */
 export function personOf({ person }: FastifyRequest): Person {
   if (!person) throw new HttpError(403, 'forbidden', 'This needs a login: add serve.users.');
   return person;
 }
 
-/** Who may change something. Throws HttpError for those who only read. */
+/** The person of a request that changes something. Throws HttpError for those who only read. */
 export function writerOf(request: FastifyRequest): Person {
   const person = personOf(request);
   if (person.role === 'write') return person;

@@ -10,20 +10,20 @@ import { loginPage } from '../page/document.js';
 import type { Person, Visitor } from '../page/page.js';
 import { answerTo, HttpError, isPersonName, sendPage } from './guard.js';
 
-/** Who may look at the pages. */
+/** The users of the pages, and how they log in. */
 export type AccessSettings = Pick<Settings['serve'], 'users' | 'proxies' | 'userHeader'>;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; null before the login, and where no login is needed. */
+    /** The requester; null before the login, and where no login is needed. */
     person: Person | null;
-    /** Who sends a sheet in a session that has ended: the file is kept until that person has logged in again. */
+    /** The sender of a sheet whose session has ended: the file is kept until that person has logged in again. */
     lateSender: Person | null;
     /** The form that was sent; null until it is read. */
     form: Form | null;
   }
   interface FastifyContextConfig {
-    /** Whether what is sent here is kept where the session has ended. */
+    /** Whether a file that is sent here is kept where the session has ended. */
     keepsLateFile?: boolean;
   }
 }
@@ -270,7 +270,7 @@ async function readForm(request: FastifyRequest): Promise<Form> {
     }
     return { fields, file };
   } catch (error) {
-    // What is wrong with the bytes has no status.
+    // A problem of the bytes has no status.
     if (typeof error === 'object' && error !== null && 'statusCode' in error) throw error;
     throw new HttpError(400, 'bad_request', 'The form did not arrive as a whole. Send it again.');
   }

@@ -8,7 +8,7 @@ export const metricsType = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const prefix = 'signalhouse_';
 
-/** Of the process: series that no rule uses, or that promtool refuses for their name. */
+/** Series of the process that no rule uses, or that promtool refuses for their name. */
 const noise = [
   ...['handles', 'requests', 'resources'].flatMap((of) => [
     `nodejs_active_${of}`,
@@ -24,7 +24,7 @@ export interface MeteredRequest {
   readonly ms: number;
 }
 
-/** What /metrics shows of the process: the requests that it answered and, with `process`, its memory, CPU and event loop. */
+/** The metrics of the process: the requests that it answered and, with `process`, its memory, CPU and event loop. */
 export class ServiceMetrics {
   readonly registry = new Registry();
   readonly #served = new Histogram({
@@ -217,7 +217,7 @@ function stateOf(facts: Facts | null, schedule: ScheduleView, now: number, versi
     spending && Math.max(0, spending.limit - spending.held),
   );
   gauge('budget_limit_requests', 'Requests allowed per window.', spending?.limit);
-  // Of lists that were not read to their end, 0 would say that nothing is due.
+  // Where lists were not read to their end, 0 would mean that nothing is due.
   const known = left && (left.complete || left.due > 0) ? left : null;
   gauge('due', 'Fetches that the last sync left due.', known?.due);
   gauge('due_requests', 'Requests needed for what the last sync left due.', known?.requests);

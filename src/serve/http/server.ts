@@ -46,7 +46,7 @@ export interface ServerOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Without a token, the routes that change something do not exist. */
   readonly token?: string | undefined;
-  /** Who may look at the pages; without it, they need no login, and the page for sheets does not exist. */
+  /** The users of the pages; without it, they need no login, and the page for sheets does not exist. */
   readonly access?: AccessSettings | undefined;
   /** Called for each login that was checked, right or wrong. */
   readonly loggedIn?: ((login: LoginAttempt) => void) | undefined;
@@ -236,7 +236,7 @@ function health(app: FastifyInstance, { sites, service, clock = systemClock }: S
   const metricsText = shared(clock, metricsMs, async () => {
     const texts = await Promise.all(
       sites.map(async ({ facts, schedule, metrics }) => {
-        // Who reads them for the first time must not keep Prometheus waiting for all of them.
+        // A first read must not keep Prometheus waiting for all of them.
         const cached = service ? latestOf(facts) : await facts.latest();
         return metrics.render(cached?.facts ?? null, schedule.view(), clock.now());
       }),
@@ -252,7 +252,7 @@ function latestOf(facts: FactsCache): FactsCache['last'] {
   return facts.last;
 }
 
-/** What is at `/` when there are several: all of them, the worst first, and the same for programs. */
+/** The page at `/` of several organizations, the worst first, and the same for programs. */
 function overview(app: FastifyInstance, options: ServerOptions): void {
   const { sites, version, clock = systemClock, refreshMs = 5_000 } = options;
   const lines = () =>

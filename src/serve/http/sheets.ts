@@ -18,7 +18,7 @@ export interface SheetFile {
   readonly bytes: Uint8Array;
 }
 
-/** What can be done with sheets. What is confirmed is on the disk when the call returns, and is carried out after a kill. */
+/** The operations on sheets. A confirmation is on the disk when the call returns, and is carried out after a kill. */
 export interface Sheets {
   /** The sheet to edit. Rejects with UsageError when the filter leaves nothing. */
   download(filter: SheetFilter, by: Person): Promise<SheetFile>;
@@ -36,7 +36,7 @@ export interface Sheets {
    * that has changed since it was shown stays as it is.
    */
   settle(changeIds: readonly string[], decision: 'retry' | 'drop', by: Person): Promise<void>;
-  /** What a sheet would change, or the results; null when there is none with this id. */
+  /** The changes that a sheet would make, or the results; null when there is none with this id. */
   look(id: string): Promise<SheetDetails | null>;
   /** The sheet with the result of each row; null when its file is not kept. */
   result(id: string): Promise<SheetFile | null>;
@@ -55,7 +55,7 @@ export function sheetRoutes(
     return sheetsPage(await content(request, reply), filterOf(request), await sheets.history(), problem);
   }
 
-  /** Does what was asked; what is wrong with it is said on the page where it was asked. */
+  /** Carries out a request; a problem is shown on the page that sent it. */
   async function orSay(request: FastifyRequest, reply: FastifyReply, work: () => Promise<FastifyReply>) {
     try {
       return await work();
@@ -147,7 +147,7 @@ export function sendFile(reply: FastifyReply, { name, bytes }: SheetFile): Fasti
     .send(bytes);
 }
 
-/** What went wrong, for the person who asked. */
+/** The problem, for the person who made the request. */
 export function problemOf(error: unknown): Problem {
   const { body } = answerTo(error);
   if (!(error instanceof SignalhouseError) || error instanceof LockedError)

@@ -26,12 +26,12 @@ export interface PageEdit {
   readonly entityType: 'topic' | 'company';
   readonly entityId: string;
   readonly field: string;
-  /** What the page showed; empty for nothing. */
+  /** The value on the page; empty for none. */
   readonly seen: string;
   readonly wanted: string;
 }
 
-/** What the pages about topics show, and what can be done there. What is edited is on the disk when the call returns. */
+/** The data and the operations of the pages about topics. An edit is on the disk when the call returns. */
 export interface Topics {
   /** Whether anything can be edited: not where the published file has other ids. */
   readonly canEdit: boolean;
@@ -50,11 +50,11 @@ export interface Topics {
   /** Null when there is no topic with this id, as of the others. */
   topic(id: string, reader: Person | null): Promise<TopicDetails | null>;
   company(id: string, reader: Person | null): Promise<CompanyDetails | null>;
-  /** Who asked for a topic, and who was told. */
+  /** The people who asked for a topic, and whether they were told. */
   told(id: string, reader: Person | null): Promise<Told | null>;
   /** The same as a CSV file. */
   toldFile(id: string, by: Person): Promise<SheetFile | null>;
-  /** Keeps who of the people that a page listed was told. */
+  /** Stores which of the people on a page were told. */
   tell(id: string, listed: readonly string[], told: readonly string[], by: Person): Promise<void>;
 }
 
@@ -147,7 +147,7 @@ function nextOf(next: unknown): string {
   return typeof next === 'string' && /^\/(topics|companies)([/?][^\s\\]*)?$/.test(next) ? next : '/topics';
 }
 
-/** What the forms of a list, of a topic and of a company ask for: the menus that were changed, and what the button says. */
+/** The request of a form of a list, a topic or a company: the changed menus, and the button. */
 async function editsOf(
   request: FastifyRequest,
   action: string,
@@ -214,7 +214,7 @@ function shownIn(request: FastifyRequest): Shown[] {
   });
 }
 
-/** What the page shows of a topic of the list. */
+/** The values of a topic on the page. */
 export function shownOf({ id, priority, lifecycleState, isArchived }: TopicLine): Shown {
   const values = {
     priority: priority ?? '',

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import { backoffMs, retrying } from '../../base/retry.js';
 import type { Level, Subject } from './state.js';
 
-/** What is sent, and how it is sent: the parts that every channel shares. */
+/** Messages and their delivery: the parts that every channel shares. */
 
 /**
  * Sends a message; rejects with DeliveryError when it did not arrive. Resolves to null, or to what was wrong although it
@@ -21,13 +21,13 @@ export class DeliveryError extends Error {
   }
 }
 
-const mostAttempts = 3;
+const maxAttempts = 3;
 const waitMs = 2_000;
 
 /** Makes attempts, each within `timeoutMs`, until one succeeds or another one cannot help. */
 export function delivering(clock: Clock, timeoutMs: number, attempt: Deliver): Deliver {
   const pauseAfter = (error: unknown, failures: number) =>
-    error instanceof DeliveryError && error.isTransient && failures < mostAttempts
+    error instanceof DeliveryError && error.isTransient && failures < maxAttempts
       ? backoffMs(failures, waitMs)
       : undefined;
   return (message, signal) =>
@@ -80,7 +80,7 @@ const phrases = {
 } as const;
 
 export function lineOf({ event, from, title, detail }: Message): string {
-  // A digest says itself what it is, and of whom.
+  // A digest has its own heading.
   if (event === 'digest') return detail;
   return `[${from}] ${title}: ${detail}`;
 }

@@ -16,7 +16,7 @@ import {
 } from './state.js';
 
 export interface NotifierOptions {
-  /** What the log calls the channel: `webhook`, `e-mail`. */
+  /** The name of the channel in the log: `webhook`, `e-mail`. */
   readonly name: string;
   /** webhook(), or another way to deliver. */
   readonly deliver: Deliver;
@@ -118,7 +118,7 @@ export class Notifier {
         if (this.#stop.signal.aborted) return;
         const reason = error instanceof DeliveryError ? messageOf(error) : 'it could not be sent';
         log.warn({ subject: subject.name, reason }, `the ${name} did not accept a notification: ${reason}`);
-        // All are sent again at the next check. Where nobody answers, the next one would fail too; a refusal may be about this one.
+        // All are sent again at the next check. Without an answer the next one would fail too; a refusal may be about this one only.
         if (!(error instanceof DeliveryError) || error.isTransient) return;
         continue;
       }

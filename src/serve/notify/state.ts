@@ -36,7 +36,7 @@ export const notifyState = z.record(z.string(), subject).readonly();
 export type NotifyState = z.infer<typeof notifyState>;
 export type NotifyStore = Store<NotifyState>;
 
-/** The state without the jobs that the settings do not have any more: no run of theirs would end what was told of them. */
+/** The state without jobs that are no longer in the settings: no run would resolve their notifications. */
 export function ofJobs(state: NotifyState, jobs: readonly string[]): NotifyState {
   return Object.fromEntries(
     Object.entries(state).filter(([, { kind, name }]) => kind !== 'job' || jobs.includes(name)),
@@ -84,19 +84,19 @@ export function afterCheck(
   }, state);
 }
 
-/** The subjects whose level or cause differs from the last notified one, and those that are due to be told again. */
+/** The subjects whose level or cause differs from the last notification, and those that are due again. */
 export function pending(state: NotifyState, now: number): Subject[] {
   return Object.values(state).filter((subject) => !isTold(subject) || isReminder(subject, now));
 }
 
-/** What is still wrong is told again once a day. */
+/** A problem that lasts is notified again once a day. */
 const remindMs = 24 * 3_600_000;
 
-/** Whether it was told, is still so, and is due to be told again. */
+/** Whether a problem was notified, lasts, and is due again. */
 export function isReminder(subject: Subject, now: number): boolean {
   const { level, toldAt } = subject;
   if (level === 'ok' || !isTold(subject)) return false;
-  // In the future, by as much: a clock that was wrong told it.
+  // As far in the future: written by a wrong clock.
   return toldAt !== undefined && Math.abs(now - Date.parse(toldAt)) >= remindMs;
 }
 
@@ -131,7 +131,7 @@ function observed(
   return { ...state, [key]: { ...before, ...now, since: before.level === now.level ? before.since : at } };
 }
 
-/** What nobody looks at any more would never be over. */
+/** A subject that is no longer checked would never be resolved. */
 function without(state: NotifyState, key: string): NotifyState {
   if (!(key in state)) return state;
   const { [key]: _, ...rest } = state;

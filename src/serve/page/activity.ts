@@ -7,7 +7,7 @@ import { ageOf, clockOf, type Table, type Words } from '../../view/view.js';
 import type { JobView, LiveRun, ScheduleView } from '../schedule/record.js';
 import { otherHolder, outcomeBadge } from './runs.js';
 
-/** What it is doing: a few words, which change only when that does, and what goes with them. */
+/** The current activity: a few words, which change only with the activity, and the details. */
 export function activity(
   { running, waiting, jobs, stopping }: ScheduleView,
   facts: Facts | null,

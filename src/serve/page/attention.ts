@@ -26,7 +26,7 @@ function warning(title: string, reason: string, ...commands: readonly string[]):
 }
 
 /**
- * What needs attention, the worst first; empty when all is well. `problem` is why the facts cannot be read, `organization` the
+ * Problems that need attention, the worst first; empty when all is well. `problem` is why the facts cannot be read, `organization` the
  * name in the settings that the commands have to give, where there are several.
  */
 export function attention(
@@ -72,7 +72,7 @@ function failedJobs({ jobs, history }: ScheduleView): Attention[] {
     const { outcome, exitCode, message, runIds } = last;
     if (outcome === 'unavailable')
       return unavailableSince === null ? [] : [bad('The API does not answer', message, 'signalhouse doctor')];
-    // A refused key or a wrong setting does not get better by itself; everything else is worth another run.
+    // A refused key or a wrong setting needs a person; everything else is worth another run.
     const again = exitCode === 5 || exitCode === 2 ? 'signalhouse doctor' : commandOf[run];
     return ended(name, outcome, message, again, runIds?.at(-1));
   });

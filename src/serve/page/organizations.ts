@@ -10,7 +10,7 @@ import { type Attention, attention } from './attention.js';
 import { servedDocument, type Visitor } from './document.js';
 import { otherHolder } from './runs.js';
 
-/** The page of all organizations of a service, and what it says of each: `status --all` says the same. */
+/** The page of all organizations of a service; `status --all` shows the same. */
 
 /** From bad to good. */
 const states = ['failing', 'no data', 'first pull', 'unknown', 'open points', 'well'] as const;
@@ -20,10 +20,10 @@ type OrganizationState = (typeof states)[number];
 export interface OrganizationLine {
   readonly organization: string;
   readonly state: OrganizationState;
-  /** What it does now; null for nothing. */
+  /** The current activity; null for none. */
   readonly doing: 'running' | 'waiting' | null;
   readonly lastSuccessAt: Iso | null;
-  /** What a person should do, the worst first. */
+  /** Problems for a person to solve, the worst first. */
   readonly problems: readonly Pick<Attention, 'tone' | 'title' | 'reason' | 'commands'>[];
 }
 

@@ -29,15 +29,15 @@ export interface PageContent {
   readonly hasTopics?: boolean;
   /** Its name in the settings, and where its pages are, where the service has several organizations. */
   readonly organization?: { readonly name: string; readonly base: string } | undefined;
-  /** Who looks at it; null where no login is needed. */
+  /** The reader; null where no login is needed. */
   readonly visitor?: Visitor | null;
-  /** What the address of the page has: `zone` is the time zone that the reader chose; one that does not exist counts as none. */
+  /** The query of the page's address: `zone` is the time zone that the reader chose; one that does not exist counts as none. */
   readonly query?: Readonly<Record<string, unknown>>;
 }
 
 export type { Person, Visitor } from './document.js';
 
-/** What every page needs in addition to its content. */
+/** Needed by every page in addition to its content. */
 export interface Frame {
   readonly content: PageContent;
   readonly times: Times;
@@ -122,7 +122,7 @@ function health(facts: Facts | null, items: readonly Attention[]): [Tone, string
   return items.length > 0 ? ['warn', 'Yes, with open points'] : ['good', 'Yes'];
 }
 
-/** What the answer rests on. */
+/** The evidence for the answer. */
 function evidence(facts: Facts | null, runs: readonly RunLine[], times: Times): Piece {
   if (facts === null) return 'The warehouse has not been read yet.';
   if (facts.contents === null) return 'Nothing is published yet.';

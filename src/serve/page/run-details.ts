@@ -34,7 +34,7 @@ function ownFacts(run: RunDetails, line: RunLine | null): Fact[] {
   ];
 }
 
-/** What the row says of a run without a summary. */
+/** The facts of a run without a summary, from its row. */
 function columnFacts({ started_at, ended_at, requests, rejected, left_due }: RunDetails): Fact[] {
   return [
     ['took', ended_at && duration(Math.max(0, Date.parse(ended_at) - Date.parse(started_at)))],

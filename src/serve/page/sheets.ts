@@ -19,7 +19,7 @@ import { type Frame, frameOf, type PageContent, page } from './page.js';
 
 /** The pages for people who change topics and companies in a spreadsheet. */
 
-/** What the download may be limited to; each is empty when it limits nothing. */
+/** The filter of the download; each is empty when it limits nothing. */
 export interface SheetFilter {
   readonly about: 'topics' | 'companies';
   readonly priority: string;
@@ -59,13 +59,13 @@ export interface SheetChange {
 }
 
 export interface SheetDetails extends SheetLine {
-  /** What it would change; null once it was confirmed or cancelled. */
+  /** The changes that it would make; null once it was confirmed or cancelled. */
   readonly plan: Plan | null;
   /** Its changes, once they are queued. */
   readonly changes: readonly SheetChange[];
   readonly leftOut: Plan['leftOut'];
   readonly hasResult: boolean;
-  /** Whether what is confirmed is sent at once, and does not wait for a job. */
+  /** Whether confirmed changes are sent at once, and do not wait for a job. */
   readonly isSentAtOnce: boolean;
 }
 
@@ -192,7 +192,7 @@ export function sheetPage(content: PageContent, sheet: SheetDetails): string {
   return page(frame, {
     title: nameOf(sheet),
     heading: nameOf(sheet),
-    // A preview takes the time of an import; only what was confirmed moves by itself.
+    // A preview takes the time of an import; only a confirmed sheet changes without the reader.
     isLive: !isNew && sheet.state !== 'cancelled',
     main: html`${summarySection(sheet, frame)}${viewHtml(sections, frame)}`,
   });

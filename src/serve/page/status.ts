@@ -30,7 +30,7 @@ export interface Known {
 /** How many runs a status lists; /runs lists all that are known. */
 const shownRuns = 12;
 
-/** What is stored, how fresh it is and what needs attention: the command `status` and the status page say the same. */
+/** Stored rows, their freshness, and problems: the view of the command `status` and of the status page. */
 export function statusView(known: Known, look: Look, organization?: string): View {
   const { facts, schedule } = known;
   const { times } = look;

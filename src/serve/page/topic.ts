@@ -24,7 +24,7 @@ import {
   vipsOf,
 } from './topics.js';
 
-/** The pages of one topic and of one company: the evidence, who decided what, and the same edits as in the list. */
+/** The pages of one topic and of one company: the evidence, the decisions, and the same edits as in the list. */
 
 /** A message. */
 export interface Said {
@@ -49,13 +49,13 @@ export interface Asker {
 export interface TopicEvent {
   readonly at: Iso;
   readonly by: string | null;
-  /** Who says so: us, the API, or a sync that saw it. */
+  /** The source: us, the API, or a sync that saw it. */
   readonly from: string;
   readonly text: string | null;
   readonly fields: readonly { readonly name: string; readonly from: string; readonly to: string }[];
 }
 
-/** What both kinds of pages have beside their own. */
+/** Shared by both kinds of pages. */
 type Edited = Pick<TopicList, 'drafts' | 'waiting' | 'sent'>;
 
 /** A part is null where the published file leaves it out. */
@@ -72,7 +72,7 @@ export interface TopicDetails extends Edited {
     readonly ticketName: string | null;
     readonly ticketUrl: string | null;
     readonly deletedAt: Iso | null;
-    /** What it was merged into, or is superseded by. */
+    /** The topic that it was merged into, or is superseded by. */
     readonly nextId: string | null;
     readonly nextTitle: string | null;
   };
@@ -130,7 +130,7 @@ interface AboutTopic {
   readonly topicTitle: string | null;
 }
 
-/** Who asked for a topic, and who was told. */
+/** The people who asked for a topic, and whether they were told. */
 export interface Told {
   readonly topic: TopicLine;
   readonly people: readonly (Asker & { readonly told: { readonly by: string; readonly at: Iso } | null })[];
@@ -233,7 +233,7 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
   return section('state', 'State', gone, marksOf(id, editing), content, tell);
 }
 
-/** What a topic or a company has become part of, or when it went; null for one that is there. */
+/** The successor of a topic or company, or when it was deleted; null for one that exists. */
 function goneText(
   { nextId, nextTitle, deletedAt }: Pick<TopicDetails['about'], 'nextId' | 'nextTitle' | 'deletedAt'>,
   pathTo: (id: string) => string,

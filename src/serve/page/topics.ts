@@ -48,11 +48,11 @@ export interface TopicLine {
   readonly waitingSince: Iso | null;
   /** Whether a person set the priority last, and not the service. */
   readonly isDecided: boolean;
-  /** What attributes/companies.csv says of its companies, in the order of the columns. */
+  /** The values of attributes/companies.csv for its companies, in the order of the columns. */
   readonly attributes: readonly (number | null)[];
 }
 
-/** What a list of topics is limited to, and how it is sorted; a text is empty when it limits nothing. */
+/** The filter and the order of a list of topics; a text is empty when it limits nothing. */
 export interface TopicFilter {
   readonly q: string;
   /** Where `q` is searched. */
@@ -80,14 +80,14 @@ export interface DraftLine {
   readonly entityId: string;
   readonly title: string;
   readonly field: string;
-  /** What was shown when it was edited, and what it should become. */
+  /** The value that was shown when it was edited, and the wanted one. */
   readonly from: string;
   readonly to: string;
-  /** What is there now, where that is something else; otherwise null. */
+  /** The present value where it is another; otherwise null. */
   readonly now: string | null;
 }
 
-/** What people have edited and not sent yet. */
+/** Edits that people have not sent yet. */
 interface Drafts {
   readonly own: readonly DraftLine[];
   /** Why, for all of the reader's edits. */
@@ -109,7 +109,7 @@ export interface TopicList {
   /** The names of the columns of numbers in attributes/companies.csv. */
   readonly attributes: readonly string[];
   readonly sources: readonly string[];
-  /** What the reader should know, as a sentence. */
+  /** A sentence for the reader. */
   readonly note: string | null;
 }
 
@@ -148,7 +148,7 @@ function topicsPath(filter: TopicFilter, more: Partial<TopicFilter> = {}): strin
   return `/topics${parts.length > 0 ? `?${parts.join('&')}` : ''}`;
 }
 
-/** What a page needs to show topics that can be edited. */
+/** Needed by every page with topics that can be edited. */
 export interface Editing {
   readonly frame: Frame;
   /** The token of its forms; null for those who only read. */
@@ -224,12 +224,12 @@ function titleCell(topic: TopicLine, editing: Editing): Html {
   return html`<span class="select"><input type="checkbox" name="topic" value="${id}" aria-label="Select ${title ?? id}">${link}</span>${marksOf(id, editing)}${seenField(topic)}`;
 }
 
-/** What the page shows of a topic: its edits rest on that. */
+/** The values of a topic on the page: the base of its edits. */
 export function seenField({ id, priority, lifecycleState, isArchived }: TopicLine): Html {
   return hidden(`seen/${id}`, `${priority ?? ''}/${lifecycleState ?? ''}/${String(isArchived)}`);
 }
 
-/** What is about to happen to a topic or a company: edits of others, an archiving of one's own, what waits to be sent. */
+/** Pending changes of a topic or a company: edits of others, the reader's own archiving, and changes that wait to be sent. */
 export function marksOf(id: string, { list: { drafts, waiting } }: Editing): Html | null {
   const mine = drafts.own.filter(({ entityId, field }) => entityId === id && field === 'archived');
   const others = drafts.others.filter(({ entityId }) => entityId === id);
@@ -305,7 +305,7 @@ function listSection(list: TopicList, editing: Editing): Html {
   const rows = topics.map((topic) => columns.map(({ cell }) => cell(topic, editing)));
   const names = columns.map(({ name }) => name);
   const head = (name: string, at: number) => sortLink(name, columns[at]?.key ?? '', filter, frame);
-  // What was searched may be the name of a company.
+  // The text may be the name of a company.
   const named = html`<a href="${frame.link(`/topics?company=${encodeURIComponent(filter.q)}`)}">Show the topics of companies named ${filter.q}</a> `;
   const found =
     total === 0
@@ -343,7 +343,7 @@ export function draftPath(frame: Frame, next: string): string {
 /** The most rows of a table about one topic or company, and the most edits of a draft: a preview shows all. */
 const maxListed = 100;
 
-/** The reader's draft, at the bottom of the window: what it has, what changed since, and the way on. */
+/** The reader's draft, at the bottom of the window: its edits, values that changed since, and the buttons. */
 export function draftSection({ frame, token, list }: Editing, next: string): Html | null {
   const { own, reason } = list.drafts;
   if (token === null || own.length === 0) return null;

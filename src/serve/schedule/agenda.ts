@@ -6,7 +6,7 @@ const lateMs = 60_000;
 /** A due time further ahead than this was written by a wrong clock, and would keep the job from running. */
 const aheadMs = 3_600_000;
 
-/** Whether a due time was written by a clock that was ahead, and says nothing at `now`. */
+/** Whether a due time was written by a clock that was ahead, and does not count at `now`. */
 export function isFromWrongClock(due: number, now: number): boolean {
   return due > now + aheadMs;
 }

@@ -19,7 +19,7 @@ const years = 41;
 const dayMs = 86_400_000;
 const crons = new Map<string, Cron>();
 
-/** What is wrong with an expression (five fields, six with seconds first, or a nickname such as @daily), or undefined. */
+/** The problem of an expression (five fields, six with seconds first, or a nickname such as @daily), or undefined. */
 export function cronProblem(expression: string): string | undefined {
   const { valid, errors } = validateDetailed(expression);
   return valid ? undefined : errors.map(({ message }) => message).join('; ');

@@ -7,13 +7,13 @@ import { isFromWrongClock } from './agenda.js';
 import type { Job } from './job.js';
 
 /**
- * Why a run started: it was due, it was missed, an outage ended the last one or that made room for other organizations, somebody
- * requested it, or `serve --once`.
+ * Why a run started: it was due, it was missed, the last one ended in an outage or gave way to other organizations, a person
+ * requested it, or `serve --once` ran it.
  */
 const triggers = ['schedule', 'catch-up', 'retry', 'manual', 'once'] as const;
 export type Trigger = (typeof triggers)[number];
 
-/** How a job ends by itself; `stopped` means at its caps, with everything committed. */
+/** How a job ends without a shutdown; `stopped` means at its caps, with everything committed. */
 type Ending = 'done' | 'stopped' | 'incomplete' | 'failed';
 
 export interface JobResult {
@@ -49,7 +49,7 @@ const runRecord = z
     job: z.string(),
     trigger: z.enum(triggers),
     outcome: z.enum(outcomes),
-    /** When it was due; null when somebody requested it. */
+    /** When it was due; null when a person requested it. */
     dueAt: moment.nullable(),
     /** Null when it was skipped. */
     startedAt: moment.nullable(),
@@ -59,7 +59,7 @@ const runRecord = z
     message: z.string(),
     /** The runs that it made (ops.runs); none when it was skipped. */
     runIds: z.array(z.string()).readonly().optional(),
-    /** Of one that is `unavailable`: since when the API has not answered. */
+    /** For `unavailable`: since when the API has not answered. */
     unavailableSince: moment.optional(),
   })
   .readonly();
@@ -69,7 +69,7 @@ export type RunRecord = z.infer<typeof runRecord>;
 /** Since when the API has not answered a job, and how many of its runs that has ended. */
 const unavailability = z.object({ since: moment, runs: z.number().int().min(1) }).readonly();
 
-/** What a run leaves to do. */
+/** What is next after a run. */
 export interface Next {
   /** When the job runs again before it is due; null when it does not. */
   readonly retryAt: Iso | null;
@@ -92,13 +92,13 @@ const jobMemory = z.object({
   /** The latest due time that is handled; a later one that passed was missed. */
   handledDue: moment.nullable(),
   lastSuccessAt: moment.nullable(),
-  /** When it runs again before it is due: it was requested, made room, or the API did not answer. */
+  /** When it runs again before it is due: it was requested, was preempted, or the API did not answer. */
   retryAt: moment.nullish(),
   unavailable: unavailability.nullish(),
 });
 type JobMemory = z.infer<typeof jobMemory>;
 
-/** What the scheduler remembers across restarts. */
+/** The scheduler's memory across restarts. */
 export const scheduleMemory = z
   .object({
     jobs: z.record(z.string(), jobMemory).readonly(),
@@ -120,7 +120,7 @@ export function isSuccess({ outcome }: RunRecord): boolean {
   return outcome === 'done' || outcome === 'stopped';
 }
 
-/** The memory after somebody requested a run: it has no due time, so it is a retry until it has ended by itself. */
+/** The memory after a run was requested: it has no due time, so it is a retry until it has ended by itself. */
 export function requested(memory: ScheduleMemory, job: string, at: Iso): ScheduleMemory {
   return withJob(memory, job, { retryAt: at });
 }
@@ -175,7 +175,7 @@ export interface OutageView {
   readonly since: Iso;
   /** When the run stops waiting. */
   readonly until: Iso;
-  /** What the last attempt met. */
+  /** The result of the last attempt. */
   readonly reason: string;
 }
 

@@ -32,7 +32,7 @@ import {
   type ScheduleView,
   type Trigger,
 } from './record.js';
-import { type Turn, Turns } from './turns.js';
+import { FairSemaphore, type Turn } from './semaphore.js';
 
 export interface RunContext {
   readonly trigger: Trigger;
@@ -57,7 +57,7 @@ export interface SchedulerOptions {
   readonly log: Log;
   readonly clock?: Clock | undefined;
   /** The places that it shares with the schedulers of other organizations. */
-  readonly turns?: Turns | undefined;
+  readonly turns?: FairSemaphore | undefined;
   /** How long a running job may take to end after `stop`. */
   readonly shutdownSeconds: number;
   /** How often the clock is checked; default 30000. */
@@ -66,7 +66,7 @@ export interface SchedulerOptions {
   readonly onEnd?: ((record: RunRecord) => void) | undefined;
 }
 
-/** What a job does, for people who did not expect it now. */
+/** The work of a job, for people who did not expect it now. */
 const doing: Readonly<Record<Job['run'], string>> = {
   sync: 'reads what has changed',
   push: 'sends the changes that wait in the queue',
@@ -110,7 +110,7 @@ export class Scheduler {
     this.#clock = options.clock ?? systemClock;
     this.#createdAt = this.#clock.now();
     this.#agenda = new Agenda();
-    const turns = options.turns ?? new Turns(1, this.#clock);
+    const turns = options.turns ?? new FairSemaphore(1, this.#clock);
     this.#queue = new RunQueue((entry, turn) => this.#run(entry, turn), turns);
   }
 
@@ -133,7 +133,7 @@ export class Scheduler {
     void this.#watch();
   }
 
-  /** Who starts a service at noon must not have to find out from the results what the first run does, and why it runs now. */
+  /** A person who starts a service at noon should read what the first run does, and why it runs now. */
   #announce(job: Job, missed: number | null): void {
     const why = missed === null ? 'it never ran before' : `its run of ${moment(missed)} was missed`;
     this.options.log.info(
@@ -184,7 +184,7 @@ export class Scheduler {
       throw new LockedError(`the warehouse is in use: ${holder}`, process.pid);
     }
     if (preempt) this.#queue.running?.preempted.abort(new StoppedError(`${name} comes first`));
-    return this.#queue.visit(name, work);
+    return this.#queue.runExclusive(name, work);
   }
 
   view(): ScheduleView {
@@ -322,15 +322,15 @@ export class Scheduler {
     const signals = { stop, kill: this.#kill.signal };
     const result = await (async () => run(job, { trigger, ...signals, progress, outage }))().catch(thrown);
     const outcome = this.#outcomeOf(result, trigger);
-    const madeRoom = canGoOn && outcome === 'stopped' && (turn.over.aborted || preempted.aborted);
+    const wasPreempted = canGoOn && outcome === 'stopped' && (turn.over.aborted || preempted.aborted);
     const now = this.#clock.now();
     const next: Next =
       outcome === 'unavailable'
         ? this.#afterOutage(entry, now)
-        : { retryAt: madeRoom ? iso(now) : null, unavailable: null };
+        : { retryAt: wasPreempted ? iso(now) : null, unavailable: null };
     const { retryAt, unavailable } = next;
     const nextAt = this.#agenda.nextStart(job, now, millis(retryAt)) ?? now;
-    const goesOn = madeRoom
+    const goesOn = wasPreempted
       ? `it made room for ${preempted.aborted ? 'what was confirmed' : 'other organizations'}, and goes on after that`
       : unavailable && `no answer since ${moment(unavailable.since)}; the next try is at ${moment(nextAt)}`;
     const message = goesOn === null ? result.message : `${result.message.replace(/\.$/, '')}; ${goesOn}`;
@@ -363,7 +363,7 @@ export class Scheduler {
     return { retryAt: due !== null && at >= due ? null : iso(at), unavailable: { since, runs: runs + 1 } };
   }
 
-  /** A run that was told to stop has not done its work. With `serve --once`, nothing tries again what the API did not answer. */
+  /** A run that was told to stop has not done its work. With `serve --once`, a run that the API did not answer is not tried again. */
   #outcomeOf({ outcome, endedByOutage }: JobResult, trigger: Trigger): Outcome {
     const wasStopped = outcome === 'stopped' ? this.#stop.signal.aborted : this.#kill.signal.aborted;
     if (wasStopped && outcome !== 'done' && outcome !== 'incomplete') return 'interrupted';
@@ -425,9 +425,9 @@ export class Scheduler {
   }
 
   #holder(): string | null {
-    const { running, visitor } = this.#queue;
+    const { running, exclusiveWork } = this.#queue;
     if (running) return `${running.job.name} has been running since ${iso(running.since)}`;
-    return visitor === null ? null : `${visitor} is in progress`;
+    return exclusiveWork === null ? null : `${exclusiveWork} is in progress`;
   }
 }
 
@@ -437,15 +437,15 @@ export class Scheduler {
  */
 class RunQueue {
   readonly waiting: Entry[] = [];
-  readonly #guests: { readonly name: string; enter(): void; refuse(reason: Error): void }[] = [];
+  readonly #exclusiveWaiters: { readonly name: string; enter(): void; refuse(reason: Error): void }[] = [];
   running: Entry | null = null;
   /** The name of the work that holds the warehouse without being an entry; null for none. */
-  visitor: string | null = null;
+  exclusiveWork: string | null = null;
   #idle: (() => void)[] = [];
 
   constructor(
     private readonly run: (entry: Entry, turn: Turn) => Promise<void>,
-    private readonly turns: Turns,
+    private readonly turns: FairSemaphore,
   ) {}
 
   /** Whether a job is running or waiting. */
@@ -454,7 +454,7 @@ class RunQueue {
   }
 
   get busy(): boolean {
-    return this.running !== null || this.visitor !== null;
+    return this.running !== null || this.exclusiveWork !== null;
   }
 
   add(entry: Entry): void {
@@ -464,19 +464,19 @@ class RunQueue {
 
   /** Removes everything that waits, and returns the entries. */
   clear(reason: Error): Entry[] {
-    for (const guest of this.#guests.splice(0)) guest.refuse(reason);
+    for (const waiter of this.#exclusiveWaiters.splice(0)) waiter.refuse(reason);
     return this.waiting.splice(0);
   }
 
   /** Holds the warehouse for work that is not an entry, before any entry that waits. Rejects when it is cleared before. */
-  async visit<R>(name: string, work: () => Promise<R>): Promise<R> {
+  async runExclusive<R>(name: string, work: () => Promise<R>): Promise<R> {
     if (this.busy)
-      await new Promise<void>((enter, refuse) => void this.#guests.push({ name, enter, refuse }));
-    this.visitor = name;
+      await new Promise<void>((enter, refuse) => void this.#exclusiveWaiters.push({ name, enter, refuse }));
+    this.exclusiveWork = name;
     try {
       return await work();
     } finally {
-      this.visitor = null;
+      this.exclusiveWork = null;
       this.#next();
     }
   }
@@ -491,10 +491,10 @@ class RunQueue {
 
   #next(): void {
     if (this.busy) return;
-    const guest = this.#guests.shift();
-    if (guest) {
-      this.visitor = guest.name;
-      guest.enter();
+    const waiter = this.#exclusiveWaiters.shift();
+    if (waiter) {
+      this.exclusiveWork = waiter.name;
+      waiter.enter();
       return;
     }
     if (this.waiting.length === 0) {

@@ -124,7 +124,7 @@ const forms: { readonly [F in Form]: Stage<F> } = {
     const { whole, records } = historyIn(child, body, where);
     if (whole !== body) isAbout(parentId, whole.id, where);
     const { sources, target } = answer.merges;
-    // Nobody is merged into itself: this is the history of the survivor.
+    // No person is merged into itself: this is the history of the survivor.
     if (mergedInto(whole, sources).includes(parentId) || valuesAt(whole, target).includes(parentId))
       throw new OtherEntityError(
         `${where.endpoint}: the answer to ${where.path} is the history of another: it names ${parentId} as merged.`,
@@ -203,7 +203,7 @@ const embedded: { readonly [E in Embeds]: Parts } = {
 
 /**
  * A topic as it is stored: only the ids of its authors and persons. Those of the persons are sorted: their order means
- * nothing, and a change of them shows that somebody else takes part.
+ * nothing, and a change of them shows that another person takes part.
  */
 function withoutPeople({ authors, persons }: Record<string, unknown>, text: JsonText): JsonText {
   return text.with(

@@ -1,6 +1,6 @@
 import type { Known } from '../../run/known.js';
 
-/** The item was staged in this run: of what came with it, nobody knows what is stored. */
+/** The item was staged in this run: which of its parts are stored is not known. */
 const staged = Number.POSITIVE_INFINITY;
 
 /**

@@ -53,12 +53,12 @@ interface KindStats {
   readonly failures: Map<string, Failure>;
 }
 
-/** The form counts as changed when at least so many items of a kind fail alike, and they are most of them. */
+/** The form counts as changed when at least this many items of a kind fail alike, and they are most of them. */
 const fewestFailures = 3;
 /** DuckDB parses an item in memory several times its size; no message, topic or person that people wrote comes near. */
 const usualMaxItemBytes = 16 * 2 ** 20;
 
-/** A documented field counts as missing when none of at least so many items has it. */
+/** A documented field counts as missing when none of at least this many items has it. */
 const fewestItems = 20;
 
 /**

@@ -28,7 +28,7 @@ export class SeenContent {
     // Answers may be staged in another order than they arrived in: the latest is remembered.
     if (last && last.no > no) return false;
     if (last?.content === content) return true;
-    // What cannot be remembered is staged each time: nobody could tell which of two contents was the last one.
+    // What cannot be remembered is staged each time: it would not be known which of two contents was the last one.
     if (last || this.#seen.size < mostEntries) this.#seen.set(key, { content, no });
     return false;
   }

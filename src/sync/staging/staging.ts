@@ -30,7 +30,7 @@ const mostNoted = 1_000;
 /** The deepest nesting of an item that is stored. The API documents 6 levels; JSON.stringify overflows at some 5,000. */
 const maxItemDepth = 500;
 
-/** Up to so many characters of a rejected item are kept. */
+/** Up to this many characters of a rejected item are kept. */
 const rejectedBodyLength = 65_536;
 
 /** The id of an item when it is one that can be stored as it is (see `isId`). */

@@ -69,7 +69,7 @@ it.each([
   [{ topic_id: 't1', priority: ['high'] }, 'row 1, priority must be a string, a number, true, false or null'],
   [
     { company_id: 2 ** 53, is_vip: true },
-    'row 1, company_id must be a string: a number of so many digits is rounded',
+    'row 1, company_id must be a string: a number with that many digits is rounded',
   ],
   [{ topic_id: 't1', priority: 'high\0' }, 'row 1, priority must not contain a NUL character'],
 ])('%j is refused before anything is locked', async (row, problem) => {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../base/clock.js';
 import { StoppedError } from '../../base/errors.js';
 
-/** One run that is at work. */
+/** The place of one run. */
 export interface Turn {
   /** Aborted when the turn is over: others wait, and it has had its time. */
   readonly over: AbortSignal;
@@ -16,10 +16,10 @@ export interface Turn {
 const turnMs = 3_600_000;
 
 /**
- * The places for runs that the organizations of one process share, first come, first served. A long first pull makes room
- * when its turn is over, and waits behind the others to go on: nobody waits for its end.
+ * The places for runs that the organizations of one process share, first come, first served. A long first pull gives its place away
+ * when its turn is over, and waits behind the others to go on, so that no organization waits for its end.
  */
-export class Turns {
+export class FairSemaphore {
   readonly #running = new Set<{ isLong: boolean; readonly end: AbortController }>();
   readonly #waiting = new Set<() => void>();
 
@@ -32,7 +32,7 @@ export class Turns {
   take(again: () => void): Turn | null {
     if (this.#running.size >= this.parallel) {
       this.#waiting.add(again);
-      this.#makeRoom();
+      this.#endLongest();
       return null;
     }
     const run = { isLong: false, end: new AbortController() };
@@ -41,7 +41,7 @@ export class Turns {
     this.clock.sleep(turnMs, released.signal).then(
       () => {
         run.isLong = true;
-        this.#makeRoom();
+        this.#endLongest();
       },
       () => undefined,
     );
@@ -65,7 +65,7 @@ export class Turns {
   }
 
   /** Ends as many turns as there are others waiting, the longest first. */
-  #makeRoom(): void {
+  #endLongest(): void {
     const ending = [...this.#running].filter(({ end }) => end.signal.aborted).length;
     const long = [...this.#running].filter(({ isLong, end }) => isLong && !end.signal.aborted);
     for (const { end } of long.slice(0, Math.max(0, this.#waiting.size - ending)))

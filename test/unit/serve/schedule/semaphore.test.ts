@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { silentLog } from '../../../../src/base/log.js';
 import { type RunJob, Scheduler } from '../../../../src/serve/schedule/scheduler.js';
-import { Turns } from '../../../../src/serve/schedule/turns.js';
+import { FairSemaphore } from '../../../../src/serve/schedule/semaphore.js';
 import { clockAt, done, job, memoryStore } from './scheduling.js';
 
 const minute = 60_000;
@@ -10,7 +10,7 @@ const hour = 60 * minute;
 it('a run that makes room goes on behind those who waited, also after a restart', async () => {
   const clock = clockAt('2026-05-01T00:00:00Z');
   const passUntil = (end: number) => clock.run(clock.sleep(end - clock.monotonic()));
-  const turns = new Turns(1, clock);
+  const turns = new FairSemaphore(1, clock);
   const order: string[] = [];
   const schedulerOf = (name: string, ms: number, memory = memoryStore()) => {
     const run: RunJob = async (_job, { stop, trigger }) => {
