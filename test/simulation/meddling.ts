@@ -20,10 +20,19 @@ export class Meddler {
   /** The last different answers about topics, by path, the oldest first. */
   readonly #answers = new Map<string, Buffer[]>();
 
-  /** Makes what was accepted before. */
+  /** Makes what was accepted before. Between two commands no time passes: an answer that a fault holds back never comes. */
   async makeLate(): Promise<void> {
-    for (const { sent, serve } of this.#late.splice(0))
-      await serve({ ...sent, signal: new AbortController().signal });
+    for (const { sent, serve } of this.#late.splice(0)) {
+      const givenUp = new AbortController();
+      let isServed = false;
+      const served = serve({ ...sent, signal: givenUp.signal }).finally(() => {
+        isServed = true;
+      });
+      for (let turn = 0; turn < 1_000 && !isServed; turn += 1)
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      givenUp.abort();
+      await served;
+    }
   }
 
   readonly handle: Handling = async (given, serve) => {
