@@ -1,6 +1,7 @@
 -- The history of either side has a merge: the source's names the target (mergedInto), the target's names the sources
--- (merges). Where both have it, time and user come from the newer one. What was merged had its last name when it was, which
--- the target's history has; the target goes on, so that its own row has the latest.
+-- (merges). What was merged into the same target twice has the time and user of its last merge; of one that both have, those of
+-- the newer answer. What was merged had its last name when it was, which the target's history has; the target goes on, so that
+-- its own row has the latest.
 WITH parsed AS (
   SELECT
     replace(endpoint, '_merges', '') AS entity_type,
@@ -64,10 +65,13 @@ spread AS (
   FROM listed
 ),
 both_sides AS (
-  SELECT * FROM from_source
-  UNION ALL
-  SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, answer_no
-  FROM spread
+  SELECT *, (coalesce(raw.moment(merged_at), '-infinity'), answer_no, merge_id) AS rank
+  FROM (
+    SELECT * FROM from_source
+    UNION ALL
+    SELECT entity_type, source.id, source.name, id, NULL, m.id, m.mergedAt, m.user, answer_no
+    FROM spread
+  )
 ),
 names AS (
   SELECT 'topic' AS entity_type, id, title AS name FROM topics
@@ -80,12 +84,12 @@ merged AS (
   SELECT
     entity_type,
     source_id,
-    arg_max(source_name, (answer_no, merge_id)) AS source_name,
+    arg_max(source_name, rank) AS source_name,
     target_id,
-    arg_max(target_name, (answer_no, merge_id)) AS target_name,
-    arg_max(merge_id, (answer_no, merge_id)) AS merge_id,
-    raw.moment(arg_max_null(merged_at, (answer_no, merge_id))) AS merged_at,
-    arg_max_null(by_user, (answer_no, merge_id)) AS by_user
+    arg_max(target_name, rank) AS target_name,
+    arg_max(merge_id, rank) AS merge_id,
+    raw.moment(arg_max_null(merged_at, rank)) AS merged_at,
+    arg_max_null(by_user, rank) AS by_user
   FROM both_sides
   WHERE source_id IS NOT NULL AND target_id IS NOT NULL
   GROUP BY entity_type, source_id, target_id

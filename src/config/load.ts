@@ -316,31 +316,21 @@ interface Read {
   located: (problem: Problem) => Problem;
 }
 
-/** Variables that are not settings: those of commands after a publication (`publish.after`), of tests and of the dbt project. */
-const otherVariables = [
-  ...['SIGNALHOUSE_PUBLISHED', 'SIGNALHOUSE_FULL_SNAPSHOT', 'SIGNALHOUSE_JOURNALS', 'SIGNALHOUSE_SETTINGS'],
-  ...['SIGNALHOUSE_SCREENSHOTS', 'SIGNALHOUSE_DBT_FILE'],
-];
-
-/** What Kubernetes sets in every pod for a Service whose name begins with signalhouse. */
-const ofKubernetes = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/;
-const isAddress = /^(tcp|udp|sctp):/;
-
-/** Variables with our prefix that nothing reads: a typing error in a name would leave the default in force. */
-function unknownVariables(env: NodeJS.ProcessEnv): Problem[] {
+/**
+ * Variables that are spelled almost like one that is read: a typing error in a name would leave the default in force. Others with our
+ * prefix belong to somebody else, as those that Kubernetes sets for a Service of that name.
+ */
+function misspelledVariables(env: NodeJS.ProcessEnv): Problem[] {
   const prefix = 'SIGNALHOUSE_';
   const settable = [...Object.keys(variables), ...allSecretVariables, 'SIGNALHOUSE_CONFIG'];
+  const choices = settable.flatMap((one) => (one.startsWith(prefix) ? one.slice(prefix.length) : []));
   return Object.entries(env).flatMap(([name, value]): Problem[] => {
-    const isOurs = name.startsWith(prefix) && given(value) !== undefined;
-    if (!isOurs || settable.includes(name) || otherVariables.includes(name)) return [];
-    const isService = ofKubernetes.test(name) || (name.endsWith('_PORT') && isAddress.test(value ?? ''));
-    if (isService) return [];
-    const guess = closestMatch(
-      name.slice(prefix.length),
-      settable.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length)),
-    );
-    const meant = guess === undefined ? '' : `; did you mean ${prefix}${guess}?`;
-    return [{ setting: name, problem: `is not a variable that Signalhouse reads${meant}` }];
+    if (!name.startsWith(prefix) || given(value) === undefined || settable.includes(name)) return [];
+    const guess = closestMatch(name.slice(prefix.length), choices);
+    if (guess === undefined) return [];
+    return [
+      { setting: name, problem: `is not a variable that Signalhouse reads; did you mean ${prefix}${guess}?` },
+    ];
   });
 }
 
@@ -357,7 +347,7 @@ function readConfig(sources: Sources, withFiles = true): Read {
       : readFile(path, file, problems, pointer);
   const listed = 'organizations' in written ? listedIn(written) : undefined;
   const shared = listed?.shared ?? written;
-  problems.push(...unknownVariables(sources.env));
+  problems.push(...misspelledVariables(sources.env));
   const ofFile = structuredClone(shared);
   for (const [name, path] of Object.entries(variables)) {
     const value = given(sources.env[name]);

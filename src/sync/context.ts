@@ -1,5 +1,6 @@
 import type { Settings } from '../config/schema.js';
 import { resources as builtIn, type Child, type Resources } from '../contract/resources.js';
+import type { Coverage, DocumentKey } from '../load/batch.js';
 import type { Warehouse } from '../load/warehouse.js';
 import { Known } from '../run/known.js';
 import type { RunContext, RunParts, RunSettings } from '../run/lifecycle.js';
@@ -51,6 +52,12 @@ export interface OpenDoubt extends Doubt {
   readonly stage: 'unconfirmed' | 'new' | 'known';
 }
 
+/** Conversations that left the last list that had them, and the state of that list once they are removed. */
+export interface HeldBack {
+  readonly documents: readonly DocumentKey[];
+  readonly coverage: Coverage;
+}
+
 export interface SyncParts extends RunParts<SyncSettings> {
   /** The lists and children that there are; the program's own unless a test adds one. */
   readonly resources?: Resources;
@@ -86,6 +93,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly shortHistories: Set<string>;
   /** What answers of this run do not prove, by child and entity. */
   readonly doubts: Map<string, OpenDoubt>;
+  /** What answers of this run show to be gone as far as they know, by child and entity: removed at the end of a run that read all. */
+  readonly heldBack: Map<string, HeldBack>;
   /** Details that were older than the item of their list. */
   readonly lagging: Set<string>;
   /** Lists of conversations that changed, and had nothing that their topics did not bring. */
@@ -118,6 +127,7 @@ export function syncContext(
     seenContent: new SeenContent(),
     shortHistories: new Set(),
     doubts: new Map(),
+    heldBack: new Map(),
     lagging: new Set(),
     explained: new Set(),
     unsettledConversations: new Set(),

@@ -209,10 +209,7 @@ export async function coverageInDoubt(
   const { child, entityId, lastReason, storedCounters } = task;
   const coverage = { ...coverageOf(task, staging.arrivedAt, 200), ...state };
   const own = staging.sets.find(({ endpoint, parentId }) => endpoint === child.name && parentId === entityId);
-  if (own && (await mayBeElsewhere(context, task, own))) {
-    staging.setWhole([own], false);
-    return { ...coverage, counters: storedCounters, reason: unsettled };
-  }
+  context.heldBack.delete(keyOf(task));
   const ofSet = await doubtOfSet(context, task, staging, own, problem);
   const ofParts = await doubtOfParts(context, task, staging);
   const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
@@ -221,7 +218,14 @@ export async function coverageInDoubt(
     const reason = !hasNews && hasMoreMessages(task) ? `${again}short` : coverage.reason;
     const named = own &&
       coverage.counters && { counters: withNamed(coverage.counters, new Set(own.ids).size) };
-    return { ...coverage, ...named, reason };
+    const settled = { ...coverage, ...named, reason };
+    const last = own ? await lastLost(context, task, own) : [];
+    if (!own || last.length === 0) return settled;
+    // Until the run has read every list: another one may have them now.
+    staging.keepMembers(own, last);
+    const documents = last.map((id) => ({ endpoint: own.endpoint, id, parentId: own.parentId }));
+    context.heldBack.set(keyOf(task), { documents, coverage: settled });
+    return { ...coverage, counters: storedCounters, reason: unsettled };
   }
   const known = `${again}${doubt.kind}`;
   if (doubt.kind === 'rejected' || doubt.kind === 'short') return { ...coverage, reason: known };
@@ -234,20 +238,21 @@ export async function coverageInDoubt(
     : { ...kept, reason: known, error: `${child.name}: the answer ${doubt.message}` };
 }
 
-/**
- * Whether a list lost a conversation that no other stored list has, in a run that reads some lists only: one that it does not read may
- * have it now.
- */
-async function mayBeElsewhere(context: Context, { child }: Task, set: MemberSet): Promise<boolean> {
-  if (context.readsAll || child.answer.form !== 'conversations') return false;
-  const lost = (await storedMembers(context, set)).filter((id) => !set.ids.includes(id));
-  const others = await context.store.all(
-    `SELECT DISTINCT id FROM raw.documents
-      WHERE endpoint IN ('topic_groups', 'company_groups', 'person_groups') AND id IN (SELECT unnest($lost::VARCHAR[]))
-        AND NOT (endpoint = $endpoint AND parent_id = $parent)`,
-    { lost, endpoint: set.endpoint, parent: set.parentId },
-  );
-  return others.length < lost.length;
+const lastListsSql = sqlFile('sync/last_lists');
+
+/** The conversations that a list lost, and no other stored list has. */
+async function lastLost(
+  context: Context,
+  { child, reason }: Task,
+  { endpoint, parentId, ids }: MemberSet,
+): Promise<string[]> {
+  if (child.answer.form !== 'conversations' || (reason === 'never' && !context.isPulled)) return [];
+  const now = new Set(ids);
+  const lost = (await storedMembers(context, { endpoint, parentId })).filter((id) => !now.has(id));
+  if (lost.length === 0) return [];
+  const params = { ids: lost, endpoint, parent: parentId };
+  const rows = await context.store.all<{ id: string }>(lastListsSql, params);
+  return rows.map(({ id }) => id);
 }
 
 /** Whether the list counts more messages than when the child was fetched last. */

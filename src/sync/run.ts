@@ -22,7 +22,7 @@ import { selectResources } from './selection.js';
 import { stageList } from './staging/answers.js';
 import { Staging } from './staging/staging.js';
 import { cost, type Task } from './task.js';
-import { removeListsOfGone } from './tombstones.js';
+import { removeHeldBack } from './tombstones.js';
 
 const plannedRowsSql = sqlFile('sync/planned_rows');
 
@@ -54,7 +54,7 @@ export async function runSync(
         await stageOrganization(context, parts.identity);
         await readLists(context, selection.lists, scans, { settles: true });
         last = await fetchDue(context, selection.children);
-        if (context.readsAll) await removeListsOfGone(context);
+        if (context.readsAll) await removeHeldBack(context);
       },
       async beforeLastBatch() {
         reportDoubts(context);

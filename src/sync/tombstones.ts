@@ -378,20 +378,28 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
 const listsOfGoneSql = sqlFile('sync/lists_of_gone');
 
 /**
- * Takes out the conversations that the lists of people and companies had which are gone. Only at the end of a run that has read
- * every such list that is due: until then the list that has one of them now, that of a survivor for example, may not have been read.
+ * Takes out the conversations that left the last list which had them, and those that the lists of people and companies had which are
+ * gone. Only at the end of a run that has read every list of conversations that is due: until then the list that has one of them
+ * now, that of a survivor or of another company for example, may not have been read.
  */
-export async function removeListsOfGone(context: Context): Promise<void> {
-  const kept = context.resources.children.filter(isKeptList);
-  const names = new Set(kept.map(({ name }) => name));
-  if (context.failures.some(({ endpoint }) => names.has(endpoint))) return;
+export async function removeHeldBack(context: Context): Promise<void> {
+  const { resources, failures, heldBack, clock } = context;
+  const lists = resources.children.filter(({ answer }) => answer.form === 'conversations');
+  if (failures.some(({ endpoint }) => lists.some(({ name }) => name === endpoint))) return;
+  const kept = lists.filter(isKeptList);
   const gone = await context.store.all<DocumentKey>(listsOfGoneSql, {
-    kinds: [...names],
+    kinds: kept.map(({ name }) => name),
     lists: kept.map(({ list }) => list.name),
   });
-  if (gone.length === 0) return;
-  const staging = new Staging(arrivalNow(context.clock), context.schemaDrift);
+  if (gone.length === 0 && heldBack.size === 0) return;
+  const arrivedAt = arrivalNow(clock);
+  const staging = new Staging(arrivedAt, context.schemaDrift);
   staging.remove(gone);
+  for (const { documents, coverage } of heldBack.values()) {
+    staging.remove(documents);
+    const askedNo = coverage.askedNo ?? coverage.answerNo ?? arrivedAt.no;
+    staging.coverage.push({ ...coverage, answerNo: arrivedAt.no, askedNo });
+  }
   await context.batcher.add(staging);
 }
 

@@ -159,6 +159,31 @@ it('a conversation of a merged person stays while a run ends before it has read 
   expect(await listed()).toEqual([{ person_id: '2' }]);
 });
 
+it('a conversation of a person who changed the company stays while a run ends before it has read the list of the new one', async () => {
+  const two = { ...company, id: '2', name: 'Company 2' };
+  await start({
+    people: [plainPerson(1, { company, messageCount: 1, identityCount: 1 })],
+    identities: { 1: [account(1)] },
+    companies: [plainCompany(1, { messageCount: 1, personCount: 1 }), plainCompany(2)],
+    companyGroups: { 1: [plainGroup(1, by(1, 1))] },
+  });
+  await pulling.sync();
+  const companies = () => pulling.rows('SELECT company_id FROM group_companies');
+  expect(await companies()).toEqual([{ company_id: '1' }]);
+  api.people = [plainPerson(1, { company: two, messageCount: 1, identityCount: 1 })];
+  api.companies = [plainCompany(1), plainCompany(2, { messageCount: 1, personCount: 1 })];
+  api.companyGroups = { 2: [plainGroup(1, by(1, 1))] };
+  // Each run ends a little later; the conversation is never gone.
+  for (let most = 9, left = 1; left > 0; most += 1) {
+    left = (await pulling.sync(['--max-requests', String(most)])).report.left.due;
+    expect(await messages()).toEqual([1]);
+  }
+  // The list that it left is read again after a while.
+  await pulling.age();
+  await pulling.sync();
+  expect(await companies()).toEqual([{ company_id: '2' }]);
+});
+
 it('the employees that a person names are those it knows of: one who is left out stays until their own record says otherwise', async () => {
   const staff = (of: readonly number[], without?: number) => ({
     ...company,

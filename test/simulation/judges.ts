@@ -165,11 +165,11 @@ async function compared(simulation: Simulation, except: readonly string[] = []):
   return found.filter((line) => {
     const [, id] = /^\w+ (\S+): (?:deleted_reason|merged_into_id) is /.exec(line) ?? [];
     const merge = world.merges.findLast(({ sources }) => sources.some((source) => source.id === id));
-    const [, message = ''] = /^message\S* (\S+).*: should not be there$/.exec(line) ?? [];
+    const [, stale = ''] = /^(?:message|group_)\S* (\S+).*: should not be there$/.exec(line) ?? [];
     const [, owner = ''] = /^group_(?:companies|people) \S+ (\S+): /.exec(line) ?? [];
     return (
       (!merge || !removed.lostSurvivors.has(merge.targetId)) &&
-      !removed.uncounted.has(message) &&
+      !removed.uncounted.has(stale) &&
       !removed.exchanged.has(owner)
     );
   });

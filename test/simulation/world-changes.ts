@@ -10,7 +10,7 @@ export class Removed {
   readonly #today: [Kind, unknown][] = [];
   /** What was gone at some time since the last calm. */
   readonly ever = new Set<unknown>();
-  /** Messages that went where nothing may have counted them (docs/assumptions.md): they may stay. */
+  /** Messages that went where nothing may have counted them (docs/assumptions.md), and their conversations: they may stay. */
   readonly uncounted = new Set<string>();
   /**
    * People and companies between whom an account moved on a day when something else hid that from their counters: which
@@ -30,8 +30,10 @@ export class Removed {
    */
   made({ kind, ...of }: Change, world: World): void {
     const { topics } = world;
-    if (kind === 'removeMessage' && !isShown(world, { kind, ...of }))
-      this.uncounted.add(String(of.messageId));
+    if (kind === 'removeMessage' && !isShown(world, { kind, ...of })) {
+      const id = String(of.messageId);
+      this.uncounted.add(id).add(String(world.messages.get(id)?.groupId));
+    }
     if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
     if (/^restore/.test(kind)) for (const id of Object.values(of)) this.#returned.add(id);
     if (of.targetId !== undefined) this.#survivors.add(of.targetId);

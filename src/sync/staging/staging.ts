@@ -317,6 +317,11 @@ export class Staging {
     this.sets = this.sets.map((set) => (sets.includes(set) ? { ...set, isWhole } : set));
   }
 
+  /** Adds members to a set, which stay for now although the answer does not show them. */
+  keepMembers(set: MemberSet, ids: readonly string[]): void {
+    this.sets = this.sets.map((one) => (one === set ? { ...one, ids: [...one.ids, ...ids] } : one));
+  }
+
   /** Makes the parts of these documents be staged when they come again, also unchanged. */
   forgetParts(kind: string, ids: Iterable<string>): void {
     const names = [...ids];

@@ -225,6 +225,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     notes: [],
     shortHistories: new Set(),
     doubts: new Map(),
+    heldBack: new Map(),
     unsettledConversations: new Set(),
     schemaDrift: new SchemaDrift(),
     seenContent: new SeenContent(),

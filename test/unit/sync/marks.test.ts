@@ -225,6 +225,7 @@ describe('a detail', () => {
         clock: systemClock,
         lagging: new Set(),
         doubts: new Map(),
+        heldBack: new Map(),
         seenContent: new SeenContent(),
       } as unknown as Context;
       await fetchChild(context, task as Task);

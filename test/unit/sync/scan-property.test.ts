@@ -171,6 +171,7 @@ function contextOf(
     seenContent: new SeenContent(),
     shortHistories: new Set(),
     doubts: new Map(),
+    heldBack: new Map(),
     notes: [],
   } as unknown as Context;
 }

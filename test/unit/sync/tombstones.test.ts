@@ -67,3 +67,17 @@ test('what was merged twice is merged into what its last merge names, whatever t
   };
   expect(await warehouse.all(sqlFile('sync/merged'), of)).toMatchObject([{ merged_into_id: '3' }]);
 });
+
+test('what was merged into the same target twice has the id and the time of its last merge', async () => {
+  const merge = (id: string, mergedAt: string) => ({
+    id,
+    mergedAt,
+    sourceCompanies: [{ id: '1', name: 'One' }],
+  });
+  const merges = [merge('z', '2026-01-01T00:00:00Z'), merge('a', '2026-02-01T00:00:00Z')];
+  await loadBatch(warehouse, batchOf(runId, { documents: [doc('company_merges', '2', 1, { merges })] }));
+  const rows = await warehouse.all<{ merge_id: string; merged_at: Date }>(sqlFile('models/merges'));
+  expect(rows.map((row) => [row.merge_id, row.merged_at.toISOString()])).toEqual([
+    ['a', '2026-02-01T00:00:00.000Z'],
+  ]);
+});

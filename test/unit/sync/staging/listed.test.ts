@@ -134,9 +134,9 @@ test('what is left out would have changed nothing', async () => {
   });
   const page = { id: '1', title: 'a', persons: [{ id: 'p1', displayName: 'n' }] };
   const same = [{ pages: [page], isReversed: false, others: [] }];
-  await fc.assert(property, { numRuns: propertyRuns(1, 100), examples: [[[same, same]]] });
+  await fc.assert(property, { numRuns: propertyRuns(1, 30), examples: [[[same, same]]] });
   expect(leftOut).toBeGreaterThan(0);
-}, 120_000);
+});
 
 test('a listing without news is not stored, and is after another answer about it', async () => {
   const page = { id: '1', title: 'a', persons: [] };
