@@ -1,4 +1,4 @@
-import { count } from '../base/units.js';
+import { count, plainWord } from '../base/units.js';
 import { badge, Html, html, notListed, type Piece, section, table } from './html.js';
 import type { Times } from './times.js';
 import type { Block, Changes, Fact, FieldChange, Section, Todo, View, Words } from './view.js';
@@ -9,6 +9,9 @@ export interface Look {
   /** A link to another page of the site. */
   readonly link: (path: string) => string;
 }
+
+/** The fields whose values are words of the API. */
+const wordFields = ['priority', 'lifecycle_state'];
 
 /** The most lines of a list or a table, so that a page stays one that a browser can show. */
 const maxListed = 1_000;
@@ -66,9 +69,10 @@ function changesHtml({ changes }: Changes, id: string, look: Look): Html | null 
   return html`${table(`${id}-table`, 'Changes', columns, rows)}${notListed(changes.length - rows.length)}`;
 }
 
-/** A field with its value before and after. */
+/** A field with its value before and after; what people wrote stays as they wrote it. */
 export function fieldHtml({ name, from, to }: FieldChange): Html {
-  return html`<span class="value">${name.replaceAll('_', ' ')}: <s>${from}</s> → <strong>${to}</strong></span> `;
+  const shown = (value: string) => (wordFields.includes(name) ? plainWord(value) : value);
+  return html`<span class="value">${plainWord(name)}: <s>${shown(from)}</s> → <strong>${shown(to)}</strong></span> `;
 }
 
 function todoHtml({ todo }: Todo, look: Look): Html | null {

@@ -152,7 +152,7 @@ it('from the download to the undo, by the name of who did it', async () => {
   const bytes = await edited(sheet, [one.id], to);
   await anna.upload('mine.xlsx', bytes);
   expect(textOf(anna.page)).toContain('1 change to confirm');
-  expect(textOf(anna.page)).toContain(`priority: ${before} → ${to}`);
+  expect(textOf(anna.page)).toContain(`priority: ${before} → ${to}`.replaceAll('_', ' '));
   expect(priorityOf(one)).toBe(before);
 
   // Somebody else looks at it, and decides nothing.
@@ -198,7 +198,7 @@ it('from the download to the undo, by the name of who did it', async () => {
   await ben.get(path);
   await ben.press('undo');
   expect(textOf(ben.page)).toContain('Undo of mine.xlsx');
-  expect(textOf(ben.page)).toContain(`priority: ${to} → ${before}`);
+  expect(textOf(ben.page)).toContain(`priority: ${to} → ${before}`.replaceAll('_', ' '));
   expect(priorityOf(one)).toBe(to);
   await ben.press('confirm');
   const undone = ben.path;

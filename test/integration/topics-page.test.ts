@@ -72,7 +72,7 @@ it('from the list to the undo, without a script: what was reviewed is sent, once
   await again.get('/topics');
   await again.send('/topics/draft', { action: 'review', reason: 'planning' });
   expect(again.path).toMatch(/^\/sheets\//);
-  expect(textOf(again.page)).toContain(`priority: ${before[0]} → ${to}`);
+  expect(textOf(again.page)).toContain(`priority: ${before[0]} → ${to}`.replaceAll('_', ' '));
   await again.press('confirm');
   await shows(again, '/topics', /Your last changes ✓?\s*applied 1/);
   expect([priorityOf(one), priorityOf(two)]).toEqual([to, before[1]]);
@@ -143,8 +143,10 @@ it('has a page for each topic and company, whose names the profile masks, and ed
     expect.stringContaining('nothing with this address'),
   ]);
 
-  await anna.get(`/companies/${company}`);
-  expect(textOf(anna.page)).toContain('What it asked for and is open');
+  const [, open = ''] =
+    /Edit its (\d+ open topic)/.exec(textOf(await anna.get(`/companies/${company}`))) ?? [];
+  expect(textOf(await anna.get(`/topics?company=${company}`))).toContain(open.replace('open ', ''));
+  expect(textOf(await anna.get(`/companies/${company}`))).toContain('What else it asked for and is open');
   const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(anna.page)?.[1] ?? '';
   const isVip = sandbox.world.companies.get(company)?.isVip === true;
   await anna.send(`/topics/draft?next=/companies/${company}`, {

@@ -84,7 +84,7 @@ it('is walked by somebody who never opens a terminal: from the login to the undo
   await page.waitForURL('**/sheets/*');
   expect(await page.locator('#summary h2').innerText()).toBe('3 changes to confirm');
   const row = page.locator('#changes-table tr', { hasText: title });
-  expect(await row.innerText()).toContain(`priority: ${from}`);
+  expect(await row.innerText()).toContain(`priority: ${from.replace('_', ' ')}`);
   expect(await page.locator('#left-out').innerText()).toContain('urgent');
   await look(page, 'preview');
   await page.getByRole('button', { name: 'Confirm 3 changes, and leave 1 out' }).click();
@@ -103,7 +103,7 @@ it('is walked by somebody who never opens a terminal: from the login to the undo
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.locator('h1', { hasText: 'Undo of' }).waitFor();
   expect(await page.locator('#changes-table tr', { hasText: title }).innerText()).toMatch(
-    new RegExp(`→ ${from}`),
+    new RegExp(`→ ${from.replace('_', ' ')}`),
   );
   await look(page, 'undo');
   await page.getByRole('button', { name: 'Undo 3 changes' }).click();

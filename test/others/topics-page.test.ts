@@ -240,26 +240,82 @@ it.for(Array.from({ length: rounds }, (_, at) => at + 1))(
 
 it('is worked with by keyboard alone: search, select, archive, review, confirm', async () => {
   const { page, complaints } = await Member.of('anna', new Random('keys', 1));
-  await page.goto(`${browsing.served.url}/topics`);
+  await page.goto(`${browsing.served.url}/topics?sort=title`);
   const count = await page.locator('#topics-table tbody tr').count();
+  const search = page.locator('#filter input[name="q"]');
+  const selected = page.locator('output[name="selected"]');
   await page.keyboard.press('/');
   await page.keyboard.type('zzz');
   await page.locator('#list', { hasText: 'No topic matches' }).waitFor();
   expect(page.url()).toContain('q=zzz');
+  await page.keyboard.press('Escape');
+  expect([await search.inputValue(), await page.locator('#topics-table').count()]).toEqual(['zzz', 0]);
+  await page.keyboard.press('/');
   for (const _ of 'zzz') await page.keyboard.press('Backspace');
   await expect.poll(() => page.locator('#topics-table tbody tr').count()).toBe(count);
   await page.keyboard.press('Escape');
   for (const key of ['j', 'x', 'j', 'x', 'e']) await page.keyboard.press(key);
+  expect(await selected.innerText()).toBe('2 selected');
+  await page.keyboard.press('Enter');
+  await page.locator('input[name="archive_reason"]:focus:invalid').waitFor();
   await page.keyboard.type('no longer needed');
   await page.keyboard.press('Enter');
   await page.locator('.marks', { hasText: 'will be archived' }).nth(1).waitFor();
-  await page.getByRole('button', { name: /^Review/ }).press('Enter');
+  // The keys go on at the row, and nothing is selected.
+  await page.locator('#topics-table tbody tr:nth-child(2) a.topic:focus').waitFor();
+  expect(await selected.innerText()).toBe('0 selected');
+  await page.keyboard.press('r');
   await page.locator('#summary', { hasText: 'to confirm' }).waitFor();
-  await page.getByRole('button', { name: /^Confirm/ }).press('Enter');
+  expect(await page.locator('#changes').innerText()).toContain('archived: no → yes');
+  await page.locator('button[value="confirm"]:focus').waitFor();
+  await page.keyboard.press('Enter');
   await page.locator('#summary', { hasText: 'applied' }).waitFor();
+  await page.getByRole('link', { name: 'Back to the topics' }).press('Enter');
+  await page.locator('#sent', { hasText: 'applied' }).waitFor();
+  expect(page.url()).toContain('/topics?sort=title');
   expect(complaints).toEqual([]);
   await page.context().close();
 });
+
+it.for([
+  [1280, 800],
+  [1100, 900],
+  [390, 844],
+  [640, 400],
+] as const)(
+  'by keyboard, nothing lies over the draft or the topic with the focus: %i x %i',
+  async ([width, height]) => {
+    const { page } = await Member.of('ben', new Random('cover', 1));
+    await page.setViewportSize({ width, height });
+    await page.goto(`${browsing.served.url}/topics`);
+    for (const at of [0, 1, 2, 3, 4, 5]) {
+      const menu = page.locator('select[name^="priority/"]').nth(at);
+      const shown = await menu.inputValue();
+      await menu.selectOption(priorities.find((one) => one !== shown) ?? null);
+      await page.locator('#draft', { hasText: new RegExp(`Draft: ${at + 1} change`) }).waitFor();
+    }
+    await page.locator('#draft summary').first().click();
+    const hidden = (selector: string) =>
+      page.evaluate<string | null>(`(() => {
+      const shown = document.querySelector('${selector}');
+      const { left, top, width, bottom } = shown.getBoundingClientRect();
+      const isClear = (y) => shown.contains(document.elementFromPoint(left + width / 2, y));
+      return isClear(top + 3) && isClear(bottom - 3) ? null : shown.textContent;
+    })()`);
+    await page.evaluate('scrollTo(0, 0)');
+    expect(await hidden('#draft button[value="review"]')).toBeNull();
+    const rows = await page.locator('#topics-table tbody tr').count();
+    for (const key of ['j', 'k'])
+      for (let row = 0; row < rows; row += 1) {
+        await page.keyboard.press(key);
+        expect(await hidden('a.topic:focus')).toBeNull();
+      }
+    await page.locator('#draft details details summary').click();
+    await page.getByRole('button', { name: 'Discard 6 changes' }).click();
+    await expect.poll(() => page.locator('#draft').count()).toBe(0);
+    await page.context().close();
+  },
+);
 
 it.for([
   ['light', 1100, 1],

@@ -88,9 +88,9 @@ export async function shownChanges(
   const titles = [...sandbox.world.topics.values()].map(({ title }) => title);
   const shown = texts.map((row) => {
     const text = row.replaceAll(/\s+/g, ' ');
-    const [, from = '', to = ''] = /priority: (\w+) → (\w+)/.exec(text) ?? [];
+    const [from = '', to = ''] = /priority: (.*?) → (very high|very low|\w+)/.exec(text)?.slice(1) ?? [];
     const [title = ''] = titles.filter((one) => text.includes(one)).sort((a, b) => b.length - a.length);
-    return { title, from, to };
+    return { title, from: from.replace(' ', '_'), to: to.replace(' ', '_') };
   });
   return shown.filter(({ to }) => to !== '');
 }

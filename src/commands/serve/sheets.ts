@@ -60,9 +60,18 @@ export function sheetsOf(
   const previews = previewsOf(setup);
   // A preview takes the memory of an import.
   const inTurn = oneAtATime();
+  /** How many confirmations and decisions are being carried out, or wait for that. */
+  let underWay = 0;
 
   /** Carries out what was confirmed, as soon as nothing else holds the warehouse, and sends it. Never rejects. */
   async function carryOut(preview: Preview): Promise<void> {
+    underWay += 1;
+    await tryUntilDone(preview).finally(() => {
+      underWay -= 1;
+    });
+  }
+
+  async function tryUntilDone(preview: Preview): Promise<void> {
     const { id, name, by } = preview;
     while (!stop.aborted) {
       try {
@@ -271,7 +280,7 @@ export function sheetsOf(
         changes: [],
         leftOut: preview?.leftOut ?? [],
         hasResult: false,
-        isSentAtOnce: sender !== null,
+        isBeingSent: sender !== null && underWay > 0,
       };
       const found = preview?.state === 'new' ? { plan: previews.plan(preview) } : await progressOf(id, all);
       return { ...line, ...nothing, ...found };

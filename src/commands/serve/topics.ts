@@ -201,6 +201,7 @@ export function topicsOf(
       const page = Math.min(filter.page, pages);
       return {
         filter: { ...filter, page },
+        companyName: board.companies.get(filter.company)?.name ?? null,
         topics: topics.slice((page - 1) * pageSize, page * pageSize),
         total: topics.length,
         pages,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LockedError, problemsOf, SignalhouseError, UsageError } from '../../base/errors.js';
+import { nextQuery } from '../page/forms.js';
 import type { PageContent, Person } from '../page/page.js';
 import {
   type Problem,
@@ -107,17 +108,21 @@ export function sheetRoutes(
     return sendPage(reply, sheetPage(await content(request, reply), sheet));
   });
 
-  app.post<{ Params: { id: string } }>('/sheets/:id', async (request, reply) => {
-    const by = writerOf(request);
-    const { id } = request.params;
-    const action = field(request, 'action');
-    if (action === 'undo') return reply.redirect(`${app.prefix}/sheets/${await sheets.undo(id, by)}`, 303);
-    if (action === 'retry' || action === 'drop') await sheets.settle(fields(request, 'change'), action, by);
-    else if (action !== 'confirm' && action !== 'cancel')
-      throw new HttpError(400, 'bad_request', 'The page has no such button.');
-    else await sheets.decide(id, action, by);
-    return reply.redirect(`${app.prefix}/sheets/${id}`, 303);
-  });
+  app.post<{ Params: { id: string }; Querystring: { next?: unknown } }>(
+    '/sheets/:id',
+    async (request, reply) => {
+      const by = writerOf(request);
+      const { id } = request.params;
+      const pageOf = (sheet: string) => `${app.prefix}/sheets/${sheet}${nextQuery(request.query.next)}`;
+      const action = field(request, 'action');
+      if (action === 'undo') return reply.redirect(pageOf(await sheets.undo(id, by)), 303);
+      if (action === 'retry' || action === 'drop') await sheets.settle(fields(request, 'change'), action, by);
+      else if (action !== 'confirm' && action !== 'cancel')
+        throw new HttpError(400, 'bad_request', 'The page has no such button.');
+      else await sheets.decide(id, action, by);
+      return reply.redirect(pageOf(id), 303);
+    },
+  );
 
   app.get<{ Params: { id: string } }>('/sheets/:id/result', async (request, reply) => {
     const file = await sheets.result(request.params.id);

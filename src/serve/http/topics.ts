@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { UsageError } from '../../base/errors.js';
+import { nextOf, nextQuery } from '../page/forms.js';
 import type { PageContent, Person } from '../page/page.js';
 import { problemPage } from '../page/sheets.js';
 import {
@@ -119,14 +120,15 @@ export function topicRoutes(
 
   app.post<{ Querystring: { next?: unknown } }>('/topics/draft', async (request, reply) => {
     const by = editorOf(request);
-    const next = nextOf(request.query.next);
+    const next = nextOf(request.query.next) ?? '/topics';
     const action = field(request, 'action');
     const chosen = fields(request, 'edit');
     if (action === 'overwrite' || action === 'discard') await topics.settle(chosen, action, by);
     else if (action === 'clear') await topics.settle('all', 'discard', by);
-    else if (action === 'review')
-      return reply.redirect(`${app.prefix}/sheets/${await topics.review(field(request, 'reason'), by)}`, 303);
-    else await topics.edit(await editsOf(request, action, topics, next), by);
+    else if (action === 'review') {
+      const id = await topics.review(field(request, 'reason'), by);
+      return reply.redirect(`${app.prefix}/sheets/${id}${nextQuery(next)}`, 303);
+    } else await topics.edit(await editsOf(request, action, topics, next), by);
     return reply.redirect(app.prefix + next, 303);
   });
 
@@ -140,11 +142,6 @@ export function topicRoutes(
 function there<T>(found: T | null): T {
   if (found === null) throw new HttpError(404, 'not_found', 'There is nothing with this address.');
   return found;
-}
-
-/** The page that follows; only one of these. */
-function nextOf(next: unknown): string {
-  return typeof next === 'string' && /^\/(topics|companies)([/?][^\s\\]*)?$/.test(next) ? next : '/topics';
 }
 
 /** The request of a form of a list, a topic or a company: the changed menus, and the button. */
@@ -182,6 +179,8 @@ async function editsOf(
     case 'archive':
     case 'bring_back': {
       const reason = action === 'archive' ? field(request, 'archive_reason').trim() : '';
+      if (action === 'archive' && reason === '')
+        throw new UsageError('Say why: the reason to archive is empty.');
       const archived = String(action === 'archive');
       const some = await selectedTopics();
       return [

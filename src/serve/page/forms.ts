@@ -21,8 +21,20 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`;
 }
 
-export function button(action: string, text: string): Html {
-  return html`<button name="action" value="${action}">${text}</button>`;
+/** `formnovalidate` is one that needs no field of its form; `autofocus` has the focus when the page opens. */
+export function button(action: string, text: string, more?: 'formnovalidate' | 'autofocus'): Html {
+  return html`<button name="action" value="${action}"${more === undefined ? null : html` ${more}`}>${text}</button>`;
+}
+
+/** The page of topics or companies that a form leads back to; null for any other. */
+export function nextOf(next: unknown): string | null {
+  return typeof next === 'string' && /^\/(topics|companies)([/?][^\s\\]*)?$/.test(next) ? next : null;
+}
+
+/** The part of an address that keeps it. */
+export function nextQuery(next: unknown): string {
+  const known = nextOf(next);
+  return known === null ? '' : `?next=${encodeURIComponent(known)}`;
 }
 
 /** The options of a menu; one is its value and its words, or a value of the API. */

@@ -14,7 +14,7 @@ import {
 import type { Times } from '../../view/times.js';
 import type { FieldChange, Section, Words } from '../../view/view.js';
 import { factsHtml, sectionHtml, viewHtml } from '../../view/view-html.js';
-import { button, form, menu } from './forms.js';
+import { button, form, menu, nextOf, nextQuery } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 
 /** The pages for people who change topics and companies in a spreadsheet. */
@@ -65,8 +65,8 @@ export interface SheetDetails extends SheetLine {
   readonly changes: readonly SheetChange[];
   readonly leftOut: Plan['leftOut'];
   readonly hasResult: boolean;
-  /** Whether confirmed changes are sent at once, and do not wait for a job. */
-  readonly isSentAtOnce: boolean;
+  /** Whether something confirmed is being sent now, or will be as soon as nothing else holds the warehouse. */
+  readonly isBeingSent: boolean;
 }
 
 /** The page for sheets: download, upload, history. `problem` says why the last request failed. */
@@ -88,6 +88,11 @@ export function sheetsPage(
   });
 }
 
+/** The path of one sheet, which keeps the page that its reader came from. */
+function sheetPath(id: string, { query }: PageContent): string {
+  return `/sheets/${id}${nextQuery(query?.next)}`;
+}
+
 /** The path of the page, which each organization of a service has. */
 function placeOf({ organization }: PageContent): string {
   return `${organization?.base ?? ''}/sheets`;
@@ -101,8 +106,9 @@ export interface Problem {
 /** Why a request failed, with the way back to where it was made. */
 export function problemPage(content: PageContent, problem: Problem, path: '/sheets' | '/topics'): string {
   const frame = frameOf(content, path);
-  const [name, back] = path === '/sheets' ? ['Sheets', 'sheets'] : ['Topics', 'topics'];
-  const main = html`${problemBox(problem)}<p><a href="${frame.link(path)}">Back to the ${back}</a></p>`;
+  const name = path === '/sheets' ? 'Sheets' : 'Topics';
+  const back = html`<p><a href="${frame.link(path)}">Back to the ${name.toLowerCase()}</a></p>`;
+  const main = html`${problemBox(problem)}${backLink(frame) ?? back}`;
   return page(frame, { title: name, heading: name, isLive: false, main });
 }
 
@@ -217,20 +223,30 @@ function summarySection(sheet: SheetDetails, frame: Frame): Html {
     plan ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
     plan && factsHtml(quietRows(plan), frame),
     actions(sheet, content),
+    backLink(frame),
     quiet(html`Requested by ${by ?? 'not named'}, ${times.at(at)}`),
   );
 }
 
-/** The changes that a person sent last, with what is left to decide; null where there are none. */
-export function sentSection(sheet: SheetDetails | null, content: PageContent): Html | null {
+/** The way back to the page whose edits these are; null where there was none. */
+function backLink({ content, link }: Frame): Html | null {
+  const next = nextOf(content.query?.next);
+  if (next === null) return null;
+  const one = next.startsWith('/topics/') ? 'topic' : next.startsWith('/companies/') ? 'company' : null;
+  return html`<p><a href="${link(next)}">Back to the ${one ?? 'topics'}</a></p>`;
+}
+
+/** The changes that a person sent last, with what is left to decide; null where there are none. Their pages lead back to `next`. */
+export function sentSection(sheet: SheetDetails | null, given: PageContent, next: string): Html | null {
   if (sheet === null) return null;
+  const content = { ...given, query: { ...given.query, next } };
   const frame = frameOf(content, '/topics');
   const { times, link } = frame;
   const open = sheet.changes.filter(isUndecided);
   return section(
     'sent',
     'Your last changes',
-    html`<p>${stateOf(sheet)} <a href="${link(`/sheets/${sheet.id}`)}">${times.since(sheet.at)}</a></p>`,
+    html`<p>${stateOf(sheet)} <a href="${link(sheetPath(sheet.id, content))}">${times.since(sheet.at)}</a></p>`,
     whenSent(sheet, content, times),
     open.length === 0 ? null : sectionHtml(changesSection({ ...sheet, changes: open }, content), frame),
     actions({ ...sheet, hasResult: false }, content),
@@ -240,7 +256,8 @@ export function sentSection(sheet: SheetDetails | null, content: PageContent): H
 function actions(sheet: SheetDetails, content: PageContent): Html | null {
   const { visitor } = content;
   const { id, by, plan, changes, isUndo, hasResult } = sheet;
-  const place = `${placeOf(content)}/${id}`;
+  const base = content.organization?.base ?? '';
+  const place = base + sheetPath(id, content);
   const mayWrite = visitor?.role === 'write';
   if (plan) {
     if (!mayWrite || by !== visitor.name) return null;
@@ -248,12 +265,15 @@ function actions(sheet: SheetDetails, content: PageContent): Html | null {
     const left = leftOutCount(plan);
     const rest = left > 0 ? `, and leave ${count(left)} out` : '';
     const confirm = isUndo ? `Undo ${counted(number, 'change')}` : `Confirm ${counted(number, 'change')}`;
-    const buttons = [number > 0 ? button('confirm', confirm + rest) : null, button('cancel', 'Cancel')];
+    const buttons = [
+      number > 0 ? button('confirm', confirm + rest, 'autofocus') : null,
+      button('cancel', 'Cancel'),
+    ];
     return form(place, visitor.token, buttons, { look: 'actions' });
   }
   const canUndo = mayWrite && changes.some(({ status, isUndone }) => status === 'applied' && !isUndone);
   const result = hasResult
-    ? html`<a class="button" href="${place}/result" download>Download the result</a>`
+    ? html`<a class="button" href="${base}/sheets/${id}/result" download>Download the result</a>`
     : null;
   if (result === null && !canUndo) return null;
   return html`<div class="actions">${result}${canUndo ? form(place, visitor.token, button('undo', 'Undo')) : null}</div>`;
@@ -261,17 +281,16 @@ function actions(sheet: SheetDetails, content: PageContent): Html | null {
 
 /** When what waits will be sent; null when nothing waits. */
 function whenSent(
-  { state, statuses, isSentAtOnce }: SheetDetails,
+  { state, statuses, isBeingSent }: SheetDetails,
   { schedule }: PageContent,
   times: Times,
 ): Html | null {
   const { running, jobs } = schedule;
   const waits = (statuses.queued ?? 0) + (statuses.sending ?? 0) > 0;
   if (state === 'confirmed')
-    return html`<p>It is stored, and will be queued${isSentAtOnce ? ' and sent' : null} ${running === null ? 'in a moment' : html`when ${running.job} has ${isSentAtOnce ? 'stored what it is fetching, and made room' : 'ended'}: it has been running since ${times.at(running.since)}`}.</p>`;
+    return html`<p>It is stored, and will be queued${isBeingSent ? ' and sent' : null} ${running === null ? 'in a moment' : html`when ${running.job} has ${isBeingSent ? 'stored what it is fetching, and made room' : 'ended'}: it has been running since ${times.at(running.since)}`}.</p>`;
   if (!waits) return null;
-  if (isSentAtOnce)
-    return html`<p>It is sent now. What cannot be sent yet goes out with the next push: each change below says why.</p>`;
+  if (isBeingSent) return html`<p>Being sent: this page follows.</p>`;
   const senders = jobs.filter(({ run }) => run === 'push' || run === 'sync+push');
   const isSending = [running, ...schedule.waiting].some((one) =>
     senders.some(({ name }) => name === one?.job),
@@ -302,7 +321,7 @@ function decisionForm(sheetId: string, changes: readonly SheetChange[], content:
   const { visitor } = content;
   if (visitor?.role !== 'write' || !changes.some(isUndecided)) return null;
   const buttons = [button('retry', 'Overwrite, or try again'), button('drop', 'Discard')];
-  const place = `${placeOf(content)}/${sheetId}`;
+  const place = (content.organization?.base ?? '') + sheetPath(sheetId, content);
   return html`${form(place, visitor.token, buttons, { id: 'decide', look: 'actions' })}${quiet('For the changes that are chosen above.')}`;
 }
 

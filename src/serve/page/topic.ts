@@ -9,6 +9,7 @@ import { button, check, form, hidden, menu } from './forms.js';
 import { type Frame, frameOf, type PageContent, page } from './page.js';
 import { sentSection } from './sheets.js';
 import {
+  archiveFields,
   type CompanyName,
   companyLink,
   draftPath,
@@ -162,7 +163,7 @@ export function topicPage(content: PageContent, details: TopicDetails): string {
     heading: html`${title ?? id}`,
     isLive: false,
     script: 'topics.js',
-    main: html`${sentSection(details.sent, content)}${stateSection(details, editing)}${aboutSection(details, frame)}
+    main: html`${sentSection(details.sent, content, pathOf(id))}${stateSection(details, editing)}${aboutSection(details, frame)}
 ${part(frame, 'asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'No person from outside takes part.', (people) => askersTable(people, frame))}
 <div class="columns">${part(frame, 'telling', 'Most telling messages', said('telling'), 'There are no messages from outside.', (all) => messageList(all, frame))}${part(frame, 'latest', 'Latest messages', said('latest'), 'There are no messages yet.', (all) => messageList(all, frame))}</div>
 ${part(frame, 'related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, editing))}
@@ -213,9 +214,7 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
     ],
     frame,
   );
-  const archive = isArchived
-    ? button('bring_back', 'Bring back')
-    : html`<label class="wide">Reason to archive <input name="archive_reason" maxlength="500"></label>${button('archive', 'Archive')}`;
+  const archive = isArchived ? button('bring_back', 'Bring back') : archiveFields;
   const content =
     control.token === null
       ? facts
@@ -223,7 +222,7 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
           draftPath(frame, pathOf(id)),
           control.token,
           html`${hidden('topic', id)}${seenField(topic)}${facts}
-<div class="actions"><button class="save" name="action" value="save">Save to the draft</button>${archive}</div>`,
+<div class="actions"><button class="save" name="action" value="save" formnovalidate>Save to the draft</button>${archive}</div>`,
           { id: 'edit' },
         );
   const tell =
@@ -315,15 +314,14 @@ function relatedTable(all: NonNullable<TopicDetails['related']>, editing: Editin
     [{ path: pathOf(id), words: title ?? id }, marksOf(id, editing)],
     kinds[kind],
     (reasons ?? []).join('; '),
+    { path: `/topics?state=any&q=${encodeURIComponent(id)}`, words: 'open' },
   ]);
-  return { columns: ['Topic', 'How', 'Why'], rows };
+  return { columns: ['Topic', 'How', 'Why', 'In the list'], rows };
 }
 
 function timelineTable(all: readonly TopicEvent[]): Block {
   const rows = all.map(({ at, by, from, text, fields }): Words[] => {
-    const changed = fields.map(({ name, from: before, to }) =>
-      fieldHtml({ name, from: plainWord(before), to: plainWord(to) }),
-    );
+    const changed = fields.map(fieldHtml);
     return [clockOf(at), [text && html`<span class="value">${text}</span>`, ...changed], by, from];
   });
   return { columns: ['When', 'What', 'By', 'Known from'], rows };
@@ -334,6 +332,7 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
   const { company, asked } = details;
   const { id, name, isVip } = company;
   const editing = editingOf(frame, details);
+  const open = asked?.filter(({ isOpen }) => isOpen) ?? [];
   const isGoing = ({ lifecycleState, isOpen }: TopicLineState) => isOpen && lifecycleState === 'in_progress';
   const list = (key: string, name: string, nothing: string, test: (topic: TopicLineState) => boolean) => {
     const found = asked?.filter(test) ?? null;
@@ -345,9 +344,9 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
     heading: html`${name ?? id}${isVip ? star : null}`,
     isLive: false,
     script: 'topics.js',
-    main: html`${sentSection(details.sent, content)}${companyState(details, editing)}${editing.token && html`<p><a class="button" href="${frame.link(`/topics?company=${encodeURIComponent(id)}`)}">Edit its open topics</a></p>`}
+    main: html`${sentSection(details.sent, content, companyPathOf(id))}${companyState(details, editing)}${editing.token && html`<p><a class="button" href="${frame.link(`/topics?company=${encodeURIComponent(id)}`)}">Edit its ${counted(open.length, 'open topic')}</a></p>`}
 ${list('going', 'What we are working on for it', 'Nothing of it is in progress.', isGoing)}
-${list('open', 'What it asked for and is open', 'Nothing of it is open.', (one) => one.isOpen && !isGoing(one))}
+${list('open', 'What else it asked for and is open', 'Nothing else of it is open.', (one) => one.isOpen && !isGoing(one))}
 ${part(frame, 'waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', waitsTable)}
 ${part(frame, 'answers', 'What we told it last', details.answers, 'Staff have not written to it.', (all) => answersTable(all, frame))}
 ${list('done', 'What is done, dismissed or archived', 'Nothing yet.', (one) => !one.isOpen)}${draftSection(editing, companyPathOf(id))}`,

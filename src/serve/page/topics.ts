@@ -97,6 +97,8 @@ interface Drafts {
 
 export interface TopicList {
   readonly filter: TopicFilter;
+  /** The name of the company whose id the filter has; null where it has none. */
+  readonly companyName: string | null;
   readonly drafts: Drafts;
   /** Changes that wait to be sent, in words, by topic. */
   readonly waiting: ReadonlyMap<string, readonly string[]>;
@@ -165,26 +167,27 @@ export function editingOf(frame: Frame, list: Editing['list']): Editing {
 export function topicsPage(content: PageContent, list: TopicList): string {
   const frame = frameOf(content, '/topics');
   const editing = editingOf(frame, list);
+  const next = topicsPath(list.filter);
   return page(frame, {
     title: 'Topics',
     heading: 'Topics',
     isLive: false,
     script: 'topics.js',
-    main: html`${sentSection(list.sent, content)}${filterSection(list, frame)}${listSection(list, editing)}${draftSection(editing, topicsPath(list.filter))}${editing.token && helpDialog}`,
+    main: html`${sentSection(list.sent, content, next)}${filterSection(list, editing)}${listSection(list, editing)}${draftSection(editing, next)}${editing.token && helpDialog}`,
   });
 }
 
 const baseOf = ({ content }: Frame) => content.organization?.base ?? '';
 
-function filterSection({ filter, sources }: TopicList, frame: Frame): Html {
+function filterSection({ filter, companyName, sources }: TopicList, { frame, token }: Editing): Html {
   const zone = frame.content.query?.zone;
   const any = ['', 'any'] as const;
   return html`<form id="filter" class="fields" method="get" action="${baseOf(frame)}/topics" role="search">
 <label class="wide">Search <input type="search" name="q" value="${filter.q}" placeholder="titles while you type, messages on Enter" aria-keyshortcuts="/"></label>
-<button name="in" value="messages">Search messages</button>
+<button name="in" value="messages">Search messages</button>${token && html`<span class="hint"><kbd>?</kbd> shows the keys</span>`}
 ${menu('priority', 'Priority', [any, ...urgentFirst], filter.priority)}
 ${menu('state', 'Lifecycle', filterStates, filter.state)}
-<label>Company <input name="company" value="${filter.company}" placeholder="part of its name"></label>
+<label>Company <input name="company" value="${companyName ?? filter.company}" placeholder="part of its name"></label>
 ${menu('source', 'Source', [any, ...sources.map((one) => [one, one] as const)], filter.source)}
 ${check('vip', '1', 'with a VIP', filter.vip)}${check('growing', '1', 'growing', filter.growing)}${check('unset', '1', 'no priority set by a person', filter.unset)}
 ${filter.sort === '' ? null : hidden('sort', filter.sort)}${typeof zone === 'string' ? hidden('zone', zone) : null}
@@ -324,16 +327,19 @@ function listSection(list: TopicList, editing: Editing): Html {
 function editForm({ filter, total }: TopicList, token: string, rows: Html, frame: Frame): Html {
   const keep = ['', 'keep'] as const;
   const columns = [['priority', 'Priority'] as const, ['lifecycle_state', 'Lifecycle'] as const];
-  const content = html`<div class="bulk"><button class="save" name="action" value="save">Save to the draft</button>
-${check('all', '1', `all ${count(total)} topics, not only the selected ones`)}
-${menu('bulk_priority', 'Priority', [keep, ...urgentFirst])}${menu('bulk_state', 'Lifecycle', [keep, ...settableLifecycleStates])}${button('apply', 'Set')}
-<label>Reason to archive <input name="archive_reason" maxlength="500"></label>${button('archive', 'Archive')}</div>
+  const content = html`<div class="bulk"><button class="save" name="action" value="save" formnovalidate>Save to the draft</button>
+<output name="selected"></output>${check('all', '1', `all ${count(total)} topics of the list`)}
+${menu('bulk_priority', 'Priority', [keep, ...urgentFirst])}${menu('bulk_state', 'Lifecycle', [keep, ...settableLifecycleStates])}${button('apply', 'Set', 'formnovalidate')}
+${archiveFields}</div>
 ${rows}
 <details><summary>Paste a column of values</summary><p class="quiet">One value a line, for the topics of this page in their order; or two columns from a spreadsheet: the title or id, and the value.</p>
 ${hidden('from', '')}<p class="fields">${menu('column', 'Column', columns)}
-<label class="wide">Values <textarea name="values" rows="6"></textarea></label>${button('paste', 'Paste into the draft')}</p></details>`;
+<label class="wide">Values <textarea name="values" rows="6"></textarea></label>${button('paste', 'Paste into the draft', 'formnovalidate')}</p></details>`;
   return form(draftPath(frame, topicsPath(filter)), token, content, { id: 'edit' });
 }
+
+/** Archiving, which asks for its reason; the other buttons of a form with it do not. */
+export const archiveFields = html`<label class="wide">Reason to archive <input name="archive_reason" maxlength="500" required></label>${button('archive', 'Archive')}`;
 
 /** Where the forms of drafts are sent; `next` is the page that is shown then. */
 export function draftPath(frame: Frame, next: string): string {
@@ -353,7 +359,7 @@ export function draftSection({ frame, token, list }: Editing, next: string): Htm
     const path = `/${entityType === 'topic' ? 'topics' : 'companies'}/${encodeURIComponent(entityId)}`;
     return [
       check('edit', key, html`<a href="${frame.link(path)}">${title}</a>`, now !== null),
-      fieldHtml({ name: field, from: plainWord(from), to: plainWord(to) }),
+      fieldHtml({ name: field, from, to }),
       now === null
         ? null
         : html`${badge('warn', `now ${plainWord(now)}`)} was ${plainWord(from)} when you edited it`,
@@ -366,15 +372,16 @@ export function draftSection({ frame, token, list }: Editing, next: string): Htm
 <input class="wide" name="reason" value="${reason}" maxlength="500" aria-label="Reason" placeholder="the reason, for the record">
 <button name="action" value="review" class="primary">Review ${changes}</button></div>
 <details${stale.length > 0 ? html` open` : null}><summary>What it has</summary>${table('draft-table', 'Your draft', ['Where', 'Change', 'Since then'], rows)}${notListed(own.length - listed.length)}
-<div class="actions">${decide}${button('discard', 'Discard the chosen ones')}${button('clear', 'Discard all')}</div></details>`;
+<div class="actions">${decide}${button('discard', 'Discard the chosen ones')}<details><summary>Discard all</summary>${button('clear', `Discard ${changes}`)}</details></div></details>`;
   return html`<section id="draft" aria-label="Your draft">${form(draftPath(frame, next), token, content)}</section>\n`;
 }
 
 const keys: readonly (readonly [string, string])[] = [
   ['j k', 'the next topic, the one before'],
-  ['1 to 5', 'priority of the topic, or of all that are selected: 1 is very high'],
+  ['1 to 5', '1 very high, 2 high, 3 default, 4 low, 5 very low: of the topic, or of all that are selected'],
   ['x', 'select the topic; with shift and a click, all up to it'],
   ['e', 'archive: type the reason, and Enter'],
+  ['r', 'review the draft; Enter confirms what the review shows'],
   ['Enter', 'open the topic'],
   ['/', 'search'],
   ['?', 'these keys'],

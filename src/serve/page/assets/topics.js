@@ -13,7 +13,8 @@ let newest = 0;
 
 const rows = () => [...document.querySelectorAll('#topics-table tbody tr')];
 const boxOf = (row) => row.querySelector('input[name="topic"]');
-const idOf = (row) => row.querySelector('a.topic')?.getAttribute('href') ?? '';
+const linkOf = (row) => row?.querySelector('a.topic');
+const idOf = (row) => linkOf(row)?.getAttribute('href') ?? '';
 const currentRow = () => rows().find((row) => idOf(row) === current);
 
 /** Shows what a page has in its parts, and keeps the selection, the focus and what is typed. */
@@ -41,7 +42,7 @@ function show(text, only = parts) {
   mark();
   if (!isInPart || !name) return;
   const again = [...document.getElementsByName(name)].find(
-    (one) => one.type !== 'checkbox' || one.value === value,
+    (one) => !['checkbox', 'submit'].includes(one.type) || one.value === value,
   );
   if (again?.type === 'text') again.value = value;
   again?.focus();
@@ -85,12 +86,38 @@ function send(form, values) {
   return sending;
 }
 
+/** Sends an edit of the chosen topics. Once it is taken, none is chosen, and the keys go on where they were. */
+async function sendForChosen(form, values) {
+  if (!(await send(form, values))) return;
+  for (const box of document.querySelectorAll('#edit input[type="checkbox"]')) box.checked = false;
+  const reason = document.getElementsByName('archive_reason')[0];
+  if (reason) reason.value = '';
+  mark();
+  goTo(currentRow());
+}
+
+document.addEventListener('submit', (event) => {
+  const { target: form, submitter } = event;
+  const isForChosen = ['apply', 'archive'].includes(submitter?.value) && form.id === 'edit';
+  if (!isForChosen) return;
+  event.preventDefault();
+  const [priority, state] = [form.elements.bulk_priority, form.elements.bulk_state];
+  if (submitter.value === 'apply' && priority.value === '' && state.value === '') {
+    priority.setCustomValidity('Choose a priority or a lifecycle state.');
+    priority.reportValidity();
+    return;
+  }
+  const values = [...new FormData(form, submitter)].filter(([name]) => name !== 'token');
+  void sendForChosen(form, values);
+});
+
 const seenOf = (id) => {
   const { name, value } = document.getElementsByName(`seen/${id}`)[0];
   return [name, value];
 };
 
 document.addEventListener('change', ({ target }) => {
+  if (target.name?.startsWith('bulk_')) target.form.elements.bulk_priority.setCustomValidity('');
   const [field, ...rest] = target.name?.split('/') ?? [];
   const id = rest.join('/');
   if (target.form?.id === 'edit' && target.tagName === 'SELECT' && id !== '')
@@ -116,9 +143,19 @@ document.addEventListener('input', ({ target }) => {
 });
 window.addEventListener('popstate', () => location.reload());
 
-/** The row that the keys are about. */
+/** The row that the keys are about, and how many are chosen. */
 function mark() {
   for (const row of rows()) row.classList.toggle('current', idOf(row) === current);
+  const chosen = document.querySelectorAll('input[name="topic"]:checked').length;
+  const selected = document.querySelector('output[name="selected"]');
+  if (selected) selected.value = `${chosen} selected`;
+}
+
+/** Shows as much of a row as there is room for, and its link. */
+function goTo(row) {
+  keepClear();
+  row?.scrollIntoView({ block: 'nearest' });
+  linkOf(row)?.focus();
 }
 
 function move(by) {
@@ -128,8 +165,7 @@ function move(by) {
   if (!next) return;
   current = idOf(next);
   mark();
-  next.querySelector('a.topic').focus();
-  next.scrollIntoView({ block: 'nearest' });
+  goTo(next);
 }
 
 const selectedRows = () => {
@@ -145,7 +181,7 @@ function setPriority(priority) {
   const ids = [...selectedRows().map((row) => boxOf(row).value), ...own];
   if (ids.length === 0) return;
   const values = ids.flatMap((id) => [seenOf(id), ['topic', id]]);
-  send(form, [['action', 'apply'], ['bulk_priority', priority], ...values]);
+  void sendForChosen(form, [['action', 'apply'], ['bulk_priority', priority], ...values]);
 }
 
 /** Selects all rows between the last box that was clicked and this one. */
@@ -179,25 +215,42 @@ const keys = {
   x: () => {
     const box = currentRow() && boxOf(currentRow());
     if (box) box.checked = !box.checked;
+    mark();
   },
   e: () => {
     const row = currentRow();
     if (!canEdit()) return;
     if (row && selectedRows().length === 1) boxOf(row).checked = true;
+    mark();
     document.getElementsByName('archive_reason')[0]?.focus();
   },
+  r: () => document.querySelector('#draft button[value="review"]')?.click(),
   '/': () => document.querySelector('#filter input[name="q"]')?.focus(),
   '?': () => document.getElementById('keys')?.showModal(),
 };
 
+/** What lies over the list at the top and the bottom of the window never covers what has the focus. */
+function keepClear() {
+  const [bulk, draft] = [document.querySelector('.bulk'), document.getElementById('draft')];
+  const isOver = bulk && getComputedStyle(bulk).position === 'sticky';
+  const { style } = document.documentElement;
+  style.setProperty('--above', `${isOver ? bulk.offsetHeight : 0}px`);
+  style.setProperty('--below', `${draft?.offsetHeight ?? 0}px`);
+}
+
 document.addEventListener('keydown', (event) => {
+  keepClear();
   const { target, key } = event;
   const isTyping = target.matches('input:not([type="checkbox"]), textarea, select');
   if (target.name === 'archive_reason' && key === 'Enter') {
     event.preventDefault();
     target.form.querySelector('button[value="archive"]').click();
   }
-  if (key === 'Escape' && isTyping) target.blur();
+  if (key === 'Escape' && isTyping) {
+    // A search field would empty itself, and the list would stay as it is.
+    event.preventDefault();
+    target.blur();
+  }
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   const at = Number(key) - 1;
   const act =
@@ -206,6 +259,8 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   act();
 });
+
+mark();
 
 /** What was sent is shown as it goes on. */
 setInterval(() => {

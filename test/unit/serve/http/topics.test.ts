@@ -39,6 +39,7 @@ function noted() {
       filters.push(filter);
       return {
         filter,
+        companyName: filter.company === 'c1' ? 'Acme' : null,
         topics: all.slice(0, 2),
         total: 3,
         pages: 2,
@@ -163,6 +164,31 @@ it.for([
     ids.flatMap((id) => [`${id} archived true`, `${id} archived_reason old`]),
   );
   expect(filters.every(({ source }, at) => at === 0 || source === 'slack')).toBe(true);
+});
+
+it('archives nothing without a reason, and leads back to where that was asked', async () => {
+  const { topics, edits } = noted();
+  const anna = await Visitor.of(await served(topics), 'anna');
+  const form = await anna.get('/topics?vip=1');
+  expect(form).toMatch(/name="archive_reason"[^>]* required>/);
+  await anna.send('/topics/draft?next=/topics?vip=1', {
+    action: 'archive',
+    archive_reason: ' ',
+    topic: 't1',
+    'seen/t1': 'high//false',
+  });
+  expect([anna.status, textOf(anna.page)]).toEqual([400, expect.stringContaining('Say why')]);
+  expect(anna.page).toContain('<a href="/topics?vip=1">Back to the topics</a>');
+  expect(edits).toEqual([]);
+});
+
+it('the filter has the name of its company, and a review keeps the page that it leads back to', async () => {
+  const { topics } = noted();
+  const anna = await Visitor.of(await served(topics), 'anna');
+  await anna.get('/topics?company=c1');
+  expect(anna.page).toContain('name="company" value="Acme"');
+  await anna.send('/topics/draft?next=/topics?company=c1', { action: 'review', reason: '' });
+  expect(anna.path).toBe('/sheets/p1?next=%2Ftopics%3Fcompany%3Dc1');
 });
 
 it('says when nothing is selected, and takes no other page for the next one', async () => {
