@@ -53,7 +53,7 @@ export interface OpenDoubt extends Doubt {
 }
 
 /** Conversations that left the last list that had them, and the state of that list once they are removed. */
-export interface HeldBack {
+interface HeldBack {
   readonly documents: readonly DocumentKey[];
   readonly coverage: Coverage;
 }
