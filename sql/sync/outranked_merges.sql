@@ -29,4 +29,4 @@ WHERE merges IS NOT NULL
 UNION ALL
 SELECT id, merges
 FROM outranked
-WHERE id NOT IN (SELECT id FROM earlier);
+WHERE id NOT IN (SELECT id FROM earlier)

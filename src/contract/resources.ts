@@ -185,6 +185,11 @@ export function parentParameter({ endpoint, parentParameter }: Child): string {
   return pathParameters(endpoint)[0] ?? parentParameter ?? '';
 }
 
+/** The children that are lists of conversations: they bring messages. */
+export function conversationLists({ children }: Pick<Resources, 'children'>): readonly Child[] {
+  return children.filter(({ answer }) => answer.form === 'conversations');
+}
+
 /** The detail of a list's items. */
 export function detailOf({ children }: Pick<Resources, 'children'>, list: List): ChildOf<'object'> {
   return children.find(({ name }) => name === list.detail) as ChildOf<'object'>;

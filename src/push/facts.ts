@@ -44,7 +44,7 @@ function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] 
   const from = typeof before === 'string' ? Date.parse(before) : sentAt;
   const to = Date.parse(settledAt ?? '') + sentErrorMs;
   const written = remoteAfter?.[updatedAt];
-  const distance = ({ at }: { readonly at: string }) =>
+  const distance = (at: string) =>
     typeof written === 'string' ? Math.abs(Date.parse(at) - Date.parse(written)) : 0;
   const since = records.filter(({ at }) => Date.parse(at) > from).reverse();
   return Object.keys(wanted).flatMap((field): Replaced[] => {
@@ -52,11 +52,13 @@ function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] 
       const value = valuesOf(entityType, changes)[field];
       return value === undefined ? [] : [{ field, value, name, at, previous }];
     });
-    const candidates = ofField.filter(
-      ({ at, value }) => Date.parse(at) >= sentAt && Date.parse(at) <= to && isAlike(value, wanted[field]),
+    const distances = ofField.map(({ at, value }) =>
+      Date.parse(at) >= sentAt && Date.parse(at) <= to && isAlike(value, wanted[field])
+        ? distance(at)
+        : Number.POSITIVE_INFINITY,
     );
-    const nearest = Math.min(...candidates.map(distance));
-    const own = ofField.findLastIndex((one) => candidates.includes(one) && distance(one) === nearest);
+    const nearest = Math.min(...distances);
+    const own = Number.isFinite(nearest) ? distances.lastIndexOf(nearest) : -1;
     const isUnseen = (value: Value) => !isAlike(value, remoteBefore[field]) && !isAlike(value, wanted[field]);
     const [last] = ofField.slice(0, Math.max(0, own)).reverse();
     if (last) {

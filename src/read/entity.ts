@@ -1,6 +1,6 @@
 import type { Iso } from '../base/clock.js';
 import type { Json } from '../base/json.js';
-import type { Resources } from '../contract/resources.js';
+import { conversationLists, type Resources } from '../contract/resources.js';
 import type { RequestRecord } from '../load/batch.js';
 import { identifier, sqlFile, substitute } from '../store/sql.js';
 import type { Snapshot } from './query.js';
@@ -113,7 +113,7 @@ export interface DocumentKinds {
 export function documentKinds({ lists, children, embedded }: Resources, kind: EntityKind): DocumentKinds {
   const list = lists.find(({ name }) => name === kinds[kind].list);
   if (!list) {
-    const bring = children.filter(({ answer }) => answer.form === 'conversations');
+    const bring = conversationLists({ children });
     return { about: bring.map(({ name }) => name), within: ['messages'] };
   }
   const own = children.filter(({ parent }) => parent === list.name);
@@ -312,7 +312,7 @@ export function fetchedWith(
   resources: Resources,
   id: string,
 ): Promise<{ resource: string; entityId: string; at: Iso | null }[]> {
-  const bring = resources.children.filter(({ answer }) => answer.form === 'conversations');
+  const bring = conversationLists(resources);
   return snapshot.all(sqlFile('explain/fetched_with'), { id, resources: bring.map(({ name }) => name) });
 }
 

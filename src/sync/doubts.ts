@@ -4,7 +4,7 @@ import { Priority } from '../api/request.js';
 import { isAboutOneRequest, messageOf } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { counted } from '../base/units.js';
-import { type Child, requestFor } from '../contract/resources.js';
+import { type Child, conversationLists, requestFor } from '../contract/resources.js';
 import type { Coverage, MemberSet } from '../load/batch.js';
 import { sqlFile } from '../store/sql.js';
 import type { Context, Doubt, OpenDoubt } from './context.js';
@@ -52,19 +52,16 @@ export async function doubtOfParts(context: Context, task: Task, staging: Stagin
  * counts, or where that count fell by as many. A list that nothing counts may show conversations in part: what it leaves out is
  * gone where no topic counts it, and the person who wrote it does not either.
  */
-async function doubtOfMessages(
-  { store, isPulled }: Context,
-  { child, reason, counters, storedCounters }: Task,
-  staging: Staging,
-): Promise<Doubt | null> {
+async function doubtOfMessages(context: Context, task: Task, staging: Staging): Promise<Doubt | null> {
+  const { store } = context;
+  const { child, counters, storedCounters } = task;
   const shown = staging.sets.filter(({ endpoint }) => endpoint === 'messages');
   if (shown.length === 0) return null;
   const { messages: named } = staging;
   const now = countIn(counters, child.countsMessages);
   const isWhole = now !== null && named >= now;
   if (isWhole) staging.setWhole(shown, true);
-  // In a first pull, what was never answered before has brought nothing that can be missing.
-  if (isWhole || (reason === 'never' && !isPulled)) return null;
+  if (isWhole || canMissNothing(context, task)) return null;
   const missing = await store.all<{ id: string; parentId: string; isGone: boolean }>(missingMessagesSql, {
     groups: shown.map(({ parentId }) => parentId),
     shown: shown.flatMap(({ ids }) => ids),
@@ -90,6 +87,11 @@ async function doubtOfMessages(
   const kept = missing.filter(({ isGone }) => now !== null || !isGone);
   staging.forgetParts(child.name, new Set(kept.map(({ parentId }) => parentId)));
   return now === null ? null : { kind: 'contradicted', message: namesLess(named, now, child.countsMessages) };
+}
+
+/** Whether nothing is stored that an answer could leave out: in a first pull, what was never answered before has brought nothing. */
+function canMissNothing({ isPulled }: Context, { reason }: Task): boolean {
+  return reason === 'never' && !isPulled;
 }
 
 /** Whether an answer leaves out no more of what is counted than it did when it was believed last. */
@@ -243,14 +245,15 @@ const lastListsSql = sqlFile('sync/last_lists');
 /** The conversations that a list lost, and no other stored list has. */
 async function lastLost(
   context: Context,
-  { child, reason }: Task,
+  task: Task,
   { endpoint, parentId, ids }: MemberSet,
 ): Promise<string[]> {
-  if (child.answer.form !== 'conversations' || (reason === 'never' && !context.isPulled)) return [];
+  if (task.child.answer.form !== 'conversations' || canMissNothing(context, task)) return [];
   const now = new Set(ids);
   const lost = (await storedMembers(context, { endpoint, parentId })).filter((id) => !now.has(id));
   if (lost.length === 0) return [];
-  const params = { ids: lost, endpoint, parent: parentId };
+  const kinds = conversationLists(context.resources).map(({ name }) => name);
+  const params = { kinds, ids: lost, endpoint, parent: parentId };
   const rows = await context.store.all<{ id: string }>(lastListsSql, params);
   return rows.map(({ id }) => id);
 }

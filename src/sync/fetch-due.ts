@@ -3,7 +3,7 @@ import { arrivalNow } from '../base/clock.js';
 import { isAboutOneRequest } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import type { RunObserver } from '../base/observer.js';
-import type { Child } from '../contract/resources.js';
+import { type Child, conversationLists } from '../contract/resources.js';
 import type { Coverage, DocumentKey } from '../load/batch.js';
 import { ageBy } from '../run/lifecycle.js';
 import { literals, sqlFile, substitute } from '../store/sql.js';
@@ -155,7 +155,7 @@ async function rememberConversations(
   { store, seenContent, resources, config, clock }: Context,
   tasks: readonly Task[],
 ): Promise<void> {
-  const lists = resources.children.filter(({ answer }) => answer.form === 'conversations');
+  const lists = conversationLists(resources);
   const again = tasks.filter(({ child, reason }) => lists.includes(child) && reason !== 'never');
   if (again.length === 0) return;
   const kinds = literals(lists.map(({ name }) => name));

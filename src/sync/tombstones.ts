@@ -4,6 +4,7 @@ import { isAboutOneRequest, OtherEntityError, RejectedError } from '../base/erro
 import {
   type Child,
   type ChildOf,
+  conversationLists,
   detailOf,
   type List,
   type Resources,
@@ -384,7 +385,7 @@ const listsOfGoneSql = sqlFile('sync/lists_of_gone');
  */
 export async function removeHeldBack(context: Context): Promise<void> {
   const { resources, failures, heldBack, clock } = context;
-  const lists = resources.children.filter(({ answer }) => answer.form === 'conversations');
+  const lists = conversationLists(resources);
   if (failures.some(({ endpoint }) => lists.some(({ name }) => name === endpoint))) return;
   const kept = lists.filter(isKeptList);
   const gone = await context.store.all<DocumentKey>(listsOfGoneSql, {

@@ -52,11 +52,9 @@ export function stageGroups(
       const text = partText(one, 'messages');
       let parsed: readonly unknown[] | undefined;
       const messages = () => (parsed ??= messagesOf(one.item) as unknown[]);
-      let isStaged = false;
-      staging.parts(child.name, id, text, () => {
-        isStaged = true;
-        stageMessages(staging, id, messages(), text);
-      });
+      const isStaged = staging.parts(child.name, id, text, () =>
+        stageMessages(staging, id, messages(), text),
+      );
       // Another answer of this run may have brought the same, and could not tell whether it was all: this one may.
       const mayTell = child.countsMessages !== undefined && !staging.seenContent.isOfEarlierRun(id);
       if (isStaged || mayTell) stageMembers(staging, id, messages());

@@ -264,20 +264,22 @@ export class Staging {
   /**
    * Stages the parts of a document that was staged, which are documents of their own, unless they were staged or stored as they
    * are now, whatever document they came with. With a part that is rejected, all of them are staged, and that one is counted,
-   * each time.
+   * each time. Returns whether they were staged now.
    */
-  parts(kind: string, id: string, text: JsonText, stage: () => void): void {
+  parts(kind: string, id: string, text: JsonText, stage: () => void): boolean {
     const digest = text.digest();
-    if (!this.seenContent.hasSeen(id, digest, this.arrivedAt)) {
+    const isNew = !this.seenContent.hasSeen(id, digest, this.arrivedAt);
+    if (isNew) {
       const rejected = this.rejections.length;
       stage();
       if (this.rejections.length > rejected) {
         this.seenContent.forget([id]);
-        return;
+        return true;
       }
     }
     const document = this.#staged.get(`${kind}\n${id}`);
     if (document) document.partsHash = digest;
+    return isNew;
   }
 
   /** Leaves out conversations of that kind of list that need not be stored again; call it when all are staged. */
