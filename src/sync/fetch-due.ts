@@ -10,7 +10,15 @@ import { literals, sqlFile, substitute } from '../store/sql.js';
 import { readMeasured } from './ages.js';
 import { checksOf } from './checks.js';
 import type { Context, OpenDoubt } from './context.js';
-import { type DueInput, type DueSnapshot, due, dueAgain, inputOf, wasReadWithCompany } from './due.js';
+import {
+  assessor,
+  type DueInput,
+  type DueSnapshot,
+  due,
+  dueAgain,
+  inputOf,
+  wasReadWithCompany,
+} from './due.js';
 import { beforeWaiting, leaveOutExplained, withStoredCounters } from './explained.js';
 import { GivenUp } from './failures.js';
 import { type ChildOutcome, fetchChild } from './fetch-child.js';
@@ -83,7 +91,8 @@ async function fetchRounds(
       if (isResolved || context.batcher.added === before) {
         if (isChecked) return found;
         isChecked = true;
-        tasks.push(...checksOf(context, input, found).filter(({ child }) => !givenUp.has(child.name)));
+        const more = [...(await listsOfWriters(context, input)), ...checksOf(context, input, found)];
+        tasks.push(...more.filter(({ child }) => !givenUp.has(child.name)));
         if (tasks.length === 0) return found;
       } else isResolved = true;
     }
@@ -145,6 +154,31 @@ function addOwnConversations(input: DueInput, all: Task[], now: Date): void {
   const isAdded = new Set(all.map(keyOf));
   const { tasks } = due({ ...input, children, companyGroupsCome: false }, now);
   all.push(...tasks.filter((task) => !isAdded.has(keyOf(task))));
+}
+
+const listsOfWritersSql = sqlFile('sync/lists_of_writers');
+
+/**
+ * The lists that may have a conversation which left the last list that was known to have it, and that were not read since then:
+ * what their topics explain is not read, so that no stored list says that a company has it, too.
+ */
+async function listsOfWriters({ heldBack, store, known, clock }: Context, input: DueInput): Promise<Task[]> {
+  const assess = assessor(input, new Date(clock.now()));
+  const found = new Map<string, Task>();
+  for (const { documents, coverage } of heldBack.values()) {
+    const ids = documents.map(({ id }) => id);
+    const rows = await store.all<{ child: string; entityId: string }>(listsOfWritersSql, { ids });
+    for (const { child: name, entityId } of rows) {
+      const child = input.children.find((one) => one.name === name);
+      const entity = child && known.entity(child.list.name, entityId);
+      if (!entity) continue;
+      const { covered, notRequested, task } = assess(child, entity);
+      if (notRequested !== null || covered?.askedNo == null) continue;
+      if (covered.askedNo > (coverage.answerNo ?? 0)) continue;
+      found.set(`${name} ${entityId}`, { ...task('changed'), wholeAt: null });
+    }
+  }
+  return [...found.values()];
 }
 
 const storedPartsSql = sqlFile('sync/stored_parts');

@@ -184,6 +184,35 @@ it('a conversation of a person who changed the company stays while a run ends be
   expect(await companies()).toEqual([{ company_id: '2' }]);
 });
 
+it('a conversation that no topic has any more stays where the list of a company has it, which was not read when topics explained it', async () => {
+  const has = (messageCount: number) => ({ messageCount, lastSeenAt: '2026-10-01T08:00:00.000Z' });
+  const topic = (count: number) => [plainTopic(1, { totalGroupCount: count, messageCount: count })];
+  await start({
+    topics: topic(1),
+    topicGroups: { [t1]: [plainGroup(1, by(1, 1))] },
+    people: [plainPerson(1, { company, messageCount: 1, identityCount: 1 })],
+    identities: { 1: [account(1)] },
+    companies: [plainCompany(1, { ...has(1), personCount: 1 })],
+    companyGroups: { 1: [plainGroup(1, by(1, 1))] },
+  });
+  await pulling.sync();
+  [api.topics, api.companies] = [topic(2), [plainCompany(1, { ...has(2), personCount: 1 })]];
+  api.topicGroups = { [t1]: [plainGroup(1, by(1, 1)), plainGroup(2, by(1, 2))] };
+  api.companyGroups = { 1: [plainGroup(1, by(1, 1)), plainGroup(2, by(1, 2))] };
+  await pulling.sync();
+  const named = `SELECT 1 FROM raw.documents WHERE endpoint = 'company_groups' AND id = '${uuid('g', 2)}'`;
+  expect(await pulling.rows(named)).toEqual([]);
+  [api.topics, api.topicGroups] = [topic(1), { [t1]: [plainGroup(1, by(1, 1))] }];
+  await pulling.sync();
+  expect(await messages()).toEqual([1, 2]);
+  expect(await pulling.rows(named)).toHaveLength(1);
+  // One that was deleted goes in the same run.
+  [api.topics, api.companies] = [topic(0), [plainCompany(1, { personCount: 1 })]];
+  [api.topicGroups, api.companyGroups] = [{}, {}];
+  await pulling.sync();
+  expect(await messages()).toEqual([]);
+});
+
 it('the employees that a person names are those it knows of: one who is left out stays until their own record says otherwise', async () => {
   const staff = (of: readonly number[], without?: number) => ({
     ...company,
