@@ -1,19 +1,37 @@
--- The lists of conversations of those who wrote in these conversations: that of each person, and that of the person's company.
+-- The lists of conversations of those who wrote in conversations that no stored list will have: that of each person, and that of the
+-- person's company, with the number of the last answer that took one of them out of a list.
 --
---   $ids  the conversations
-WITH writers AS (
-  SELECT DISTINCT person_identities.person_id
-  FROM main.messages
+--   $endpoints, $ids, $parents, $since  the conversations that lists lose, as documents, and those numbers, as lists of the same length
+--   $kinds                              all kinds of lists of conversations
+WITH lost AS (
+  SELECT
+    unnest($endpoints::VARCHAR[]) AS endpoint,
+    unnest($ids::VARCHAR[]) AS id,
+    unnest($parents::VARCHAR[]) AS parent_id,
+    unnest($since::BIGINT[]) AS since
+),
+elsewhere AS (
+  SELECT id
+  FROM raw.documents
+  ANTI JOIN lost USING (endpoint, id, parent_id)
+  WHERE list_contains($kinds, endpoint) AND id IN (SELECT id FROM lost)
+),
+writers AS (
+  SELECT person_identities.person_id, max(lost.since) AS since
+  FROM lost
+  ANTI JOIN elsewhere USING (id)
+  JOIN main.messages ON messages.group_id = lost.id
   JOIN main.authors ON authors.id = messages.author_id
   JOIN main.person_identities
     ON person_identities.platform = authors.source_name
     AND person_identities.platform_id = authors.source_author_id
-  WHERE list_contains($ids, messages.group_id)
+  GROUP BY ALL
 )
-SELECT 'person_groups' AS child, person_id AS "entityId"
+SELECT 'person_groups' AS child, person_id AS "entityId", since::DOUBLE AS since
 FROM writers
 UNION ALL
-SELECT DISTINCT 'company_groups', people.company_id
+SELECT 'company_groups', people.company_id, max(writers.since)::DOUBLE
 FROM writers
 JOIN main.people ON people.id = writers.person_id
 WHERE people.company_id IS NOT NULL
+GROUP BY ALL

@@ -28,6 +28,7 @@ import { readList } from './scan.js';
 import type { StoredContent } from './staging/seen-content.js';
 import { Staging } from './staging/staging.js';
 import { keyOf, type Task } from './task.js';
+import { listsOfGone } from './tombstones.js';
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
@@ -54,6 +55,7 @@ async function fetchRounds(
   let isChecked = false;
   const { known, store, clock } = context;
   await context.batcher.flush();
+  const { no: began } = arrivalNow(clock);
   const input = { ...inputOf(context, children), measured: await readMeasured(store) };
   known.takeChanged();
   let found = due(input, new Date(clock.now()));
@@ -91,7 +93,7 @@ async function fetchRounds(
       if (isResolved || context.batcher.added === before) {
         if (isChecked) return found;
         isChecked = true;
-        const more = [...(await listsOfWriters(context, input)), ...checksOf(context, input, found)];
+        const more = [...(await listsOfWriters(context, input, began)), ...checksOf(context, input, found)];
         tasks.push(...more.filter(({ child }) => !givenUp.has(child.name)));
         if (tasks.length === 0) return found;
       } else isResolved = true;
@@ -159,26 +161,33 @@ function addOwnConversations(input: DueInput, all: Task[], now: Date): void {
 const listsOfWritersSql = sqlFile('sync/lists_of_writers');
 
 /**
- * The lists that may have a conversation which left the last list that was known to have it, and that were not read since then:
- * what their topics explain is not read, so that no stored list says that a company has it, too.
+ * The lists that may have a conversation which no stored list will have when the run ends, and that were not read since that is known:
+ * what their topics explain is not read, so that no stored list says that a company has it, too. `began` is a number from before
+ * the first answer of the run.
  */
-async function listsOfWriters({ heldBack, store, known, clock }: Context, input: DueInput): Promise<Task[]> {
+async function listsOfWriters(context: Context, input: DueInput, began: number): Promise<Task[]> {
+  const { heldBack, store, known, resources, clock } = context;
+  const held = [...heldBack.values()].flatMap(({ documents, coverage }) =>
+    documents.map((one) => ({ ...one, since: coverage.answerNo ?? began })),
+  );
+  const lost = [...held, ...(await listsOfGone(context)).map((one) => ({ ...one, since: began }))];
+  if (lost.length === 0) return [];
+  const rows = await store.all<{ child: string; entityId: string; since: number }>(listsOfWritersSql, {
+    endpoints: lost.map(({ endpoint }) => endpoint),
+    ids: lost.map(({ id }) => id),
+    parents: lost.map(({ parentId }) => parentId ?? ''),
+    since: lost.map(({ since }) => String(since)),
+    kinds: conversationLists(resources).map(({ name }) => name),
+  });
   const assess = assessor(input, new Date(clock.now()));
-  const found = new Map<string, Task>();
-  for (const { documents, coverage } of heldBack.values()) {
-    const ids = documents.map(({ id }) => id);
-    const rows = await store.all<{ child: string; entityId: string }>(listsOfWritersSql, { ids });
-    for (const { child: name, entityId } of rows) {
-      const child = input.children.find((one) => one.name === name);
-      const entity = child && known.entity(child.list.name, entityId);
-      if (!entity) continue;
-      const { covered, notRequested, task } = assess(child, entity);
-      if (notRequested !== null || covered?.askedNo == null) continue;
-      if (covered.askedNo > (coverage.answerNo ?? 0)) continue;
-      found.set(`${name} ${entityId}`, { ...task('changed'), wholeAt: null });
-    }
-  }
-  return [...found.values()];
+  return rows.flatMap(({ child: name, entityId, since }) => {
+    const child = input.children.find((one) => one.name === name);
+    const entity = child && known.entity(child.list.name, entityId);
+    if (!entity) return [];
+    const { covered, notRequested, task } = assess(child, entity);
+    const isRead = covered?.askedNo == null || covered.askedNo > since;
+    return isRead || notRequested !== null ? [] : { ...task('changed'), wholeAt: null };
+  });
 }
 
 const storedPartsSql = sqlFile('sync/stored_parts');

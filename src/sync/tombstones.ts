@@ -378,6 +378,15 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
 
 const listsOfGoneSql = sqlFile('sync/lists_of_gone');
 
+/** The conversations that the lists of deleted people and companies had, as documents. */
+export function listsOfGone({ resources, store }: Context): Promise<DocumentKey[]> {
+  const kept = conversationLists(resources).filter(isKeptList);
+  return store.all<DocumentKey>(listsOfGoneSql, {
+    kinds: kept.map(({ name }) => name),
+    lists: kept.map(({ list }) => list.name),
+  });
+}
+
 /**
  * Takes out the conversations that left the last list which had them, and those that the lists of people and companies had which are
  * gone. Only at the end of a run that has read every list of conversations that is due: until then the list that has one of them
@@ -387,11 +396,7 @@ export async function removeHeldBack(context: Context): Promise<void> {
   const { resources, failures, heldBack, clock } = context;
   const lists = conversationLists(resources);
   if (failures.some(({ endpoint }) => lists.some(({ name }) => name === endpoint))) return;
-  const kept = lists.filter(isKeptList);
-  const gone = await context.store.all<DocumentKey>(listsOfGoneSql, {
-    kinds: kept.map(({ name }) => name),
-    lists: kept.map(({ list }) => list.name),
-  });
+  const gone = await listsOfGone(context);
   if (gone.length === 0 && heldBack.size === 0) return;
   const arrivedAt = arrivalNow(clock);
   const staging = new Staging(arrivedAt, context.schemaDrift);

@@ -159,6 +159,33 @@ it('a conversation of a merged person stays while a run ends before it has read 
   expect(await listed()).toEqual([{ person_id: '2' }]);
 });
 
+it('a conversation of somebody who is gone stays where a company has it, whose list was not read since its counters were explained', async () => {
+  const accounts = [account(1), account(2)];
+  const [his, hers] = [plainGroup(1, by(1, 1)), plainGroup(2, by(2, 2))];
+  const one = plainPerson(1, { messageCount: 1, identityCount: 1 });
+  const two = (of: number) => plainPerson(2, { company, messageCount: of, identityCount: of });
+  const counting = (messageCount: number) =>
+    plainCompany(1, { messageCount, lastSeenAt: '2026-10-01T08:00:00.000Z', personCount: 1 });
+  await start({
+    people: [one, two(1)],
+    identities: { 1: [accounts[0]], 2: [accounts[1]] },
+    personGroups: { 1: [his] },
+    companies: [counting(1)],
+    companyGroups: { 1: [hers] },
+  });
+  await pulling.sync();
+  // The account moves first, the company counts its message after that, and then the first person goes.
+  [api.people, api.identities] = [[one, two(2)], { 1: [], 2: accounts }];
+  await pulling.sync();
+  [api.companies, api.companyGroups] = [[counting(2)], { 1: [hers, his] }];
+  await pulling.sync();
+  const named = "SELECT id FROM raw.documents WHERE endpoint = 'company_groups'";
+  expect(await pulling.rows(named)).toEqual([{ id: uuid('g', 2) }]);
+  [api.people, api.personGroups] = [[two(2)], {}];
+  await pulling.sync();
+  expect(await messages()).toEqual([1, 2]);
+});
+
 it('a conversation of a person who changed the company stays while a run ends before it has read the list of the new one', async () => {
   const two = { ...company, id: '2', name: 'Company 2' };
   await start({
