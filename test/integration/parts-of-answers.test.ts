@@ -160,7 +160,6 @@ it('a conversation of a merged person stays while a run ends before it has read 
 });
 
 it('a conversation of somebody who is gone stays where a company has it, whose list was not read since its counters were explained', async () => {
-  const accounts = [account(1), account(2)];
   const [his, hers] = [plainGroup(1, by(1, 1)), plainGroup(2, by(2, 2))];
   const one = plainPerson(1, { messageCount: 1, identityCount: 1 });
   const two = (of: number) => plainPerson(2, { company, messageCount: of, identityCount: of });
@@ -168,14 +167,14 @@ it('a conversation of somebody who is gone stays where a company has it, whose l
     plainCompany(1, { messageCount, lastSeenAt: '2026-10-01T08:00:00.000Z', personCount: 1 });
   await start({
     people: [one, two(1)],
-    identities: { 1: [accounts[0]], 2: [accounts[1]] },
+    identities: { 1: [account(1)], 2: [account(2)] },
     personGroups: { 1: [his] },
     companies: [counting(1)],
     companyGroups: { 1: [hers] },
   });
   await pulling.sync();
   // The account moves first, the company counts its message after that, and then the first person goes.
-  [api.people, api.identities] = [[one, two(2)], { 1: [], 2: accounts }];
+  [api.people, api.identities] = [[one, two(2)], { 1: [], 2: [account(1), account(2)] }];
   await pulling.sync();
   [api.companies, api.companyGroups] = [[counting(2)], { 1: [hers, his] }];
   await pulling.sync();
