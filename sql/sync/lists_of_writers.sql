@@ -1,14 +1,13 @@
 -- The lists of conversations of those who wrote in conversations that no stored list will have: that of each person, and that of the
--- person's company, with the number of the last answer that took one of them out of a list.
+-- person's company.
 --
---   $endpoints, $ids, $parents, $since  the conversations that lists lose, as documents, and those numbers, as lists of the same length
---   $kinds                              all kinds of lists of conversations
+--   $endpoints, $ids, $parents  the conversations that lists lose, as documents, as lists of the same length
+--   $kinds                      all kinds of lists of conversations
 WITH lost AS (
   SELECT
     unnest($endpoints::VARCHAR[]) AS endpoint,
     unnest($ids::VARCHAR[]) AS id,
-    unnest($parents::VARCHAR[]) AS parent_id,
-    unnest($since::BIGINT[]) AS since
+    unnest($parents::VARCHAR[]) AS parent_id
 ),
 elsewhere AS (
   SELECT id
@@ -17,7 +16,7 @@ elsewhere AS (
   WHERE list_contains($kinds, endpoint) AND id IN (SELECT id FROM lost)
 ),
 writers AS (
-  SELECT person_identities.person_id, max(lost.since) AS since
+  SELECT DISTINCT person_identities.person_id
   FROM lost
   ANTI JOIN elsewhere USING (id)
   JOIN main.messages ON messages.group_id = lost.id
@@ -25,13 +24,11 @@ writers AS (
   JOIN main.person_identities
     ON person_identities.platform = authors.source_name
     AND person_identities.platform_id = authors.source_author_id
-  GROUP BY ALL
 )
-SELECT 'person_groups' AS child, person_id AS "entityId", since::DOUBLE AS since
+SELECT 'person_groups' AS child, person_id AS "entityId"
 FROM writers
-UNION ALL
-SELECT 'company_groups', people.company_id, max(writers.since)::DOUBLE
+UNION
+SELECT 'company_groups', people.company_id
 FROM writers
 JOIN main.people ON people.id = writers.person_id
 WHERE people.company_id IS NOT NULL
-GROUP BY ALL

@@ -55,7 +55,6 @@ async function fetchRounds(
   let isChecked = false;
   const { known, store, clock } = context;
   await context.batcher.flush();
-  const { no: began } = arrivalNow(clock);
   const input = { ...inputOf(context, children), measured: await readMeasured(store) };
   known.takeChanged();
   let found = due(input, new Date(clock.now()));
@@ -93,7 +92,8 @@ async function fetchRounds(
       if (isResolved || context.batcher.added === before) {
         if (isChecked) return found;
         isChecked = true;
-        const more = [...(await listsOfWriters(context, input, began)), ...checksOf(context, input, found)];
+        const unread = (await listsOfWriters(context, input)).filter(untried);
+        const more = [...unread, ...checksOf(context, input, found)];
         tasks.push(...more.filter(({ child }) => !givenUp.has(child.name)));
         if (tasks.length === 0) return found;
       } else isResolved = true;
@@ -161,32 +161,27 @@ function addOwnConversations(input: DueInput, all: Task[], now: Date): void {
 const listsOfWritersSql = sqlFile('sync/lists_of_writers');
 
 /**
- * The lists that may have a conversation which no stored list will have when the run ends, and that were not read since that is known:
- * what their topics explain is not read, so that no stored list says that a company has it, too. `began` is a number from before
- * the first answer of the run.
+ * The lists that may have a conversation which no stored list will have when the run ends: what their topics explain is not read, so
+ * that no stored list says that a company has it, too.
  */
-async function listsOfWriters(context: Context, input: DueInput, began: number): Promise<Task[]> {
+async function listsOfWriters(context: Context, input: DueInput): Promise<Task[]> {
   const { heldBack, store, known, resources, clock } = context;
-  const held = [...heldBack.values()].flatMap(({ documents, coverage }) =>
-    documents.map((one) => ({ ...one, since: coverage.answerNo ?? began })),
-  );
-  const lost = [...held, ...(await listsOfGone(context)).map((one) => ({ ...one, since: began }))];
+  const held = [...heldBack.values()].flatMap(({ documents }) => documents);
+  const lost = [...held, ...(await listsOfGone(context))];
   if (lost.length === 0) return [];
-  const rows = await store.all<{ child: string; entityId: string; since: number }>(listsOfWritersSql, {
+  const rows = await store.all<{ child: string; entityId: string }>(listsOfWritersSql, {
     endpoints: lost.map(({ endpoint }) => endpoint),
     ids: lost.map(({ id }) => id),
     parents: lost.map(({ parentId }) => parentId ?? ''),
-    since: lost.map(({ since }) => String(since)),
     kinds: conversationLists(resources).map(({ name }) => name),
   });
   const assess = assessor(input, new Date(clock.now()));
-  return rows.flatMap(({ child: name, entityId, since }) => {
+  return rows.flatMap(({ child: name, entityId }) => {
     const child = input.children.find((one) => one.name === name);
     const entity = child && known.entity(child.list.name, entityId);
     if (!entity) return [];
     const { covered, notRequested, task } = assess(child, entity);
-    const isRead = covered?.askedNo == null || covered.askedNo > since;
-    return isRead || notRequested !== null ? [] : { ...task('changed'), wholeAt: null };
+    return covered === undefined || notRequested !== null ? [] : { ...task('changed'), wholeAt: null };
   });
 }
 
