@@ -20,6 +20,8 @@ names=()
 say() { printf '%-46s %s\n' "$1" "${2:-ok}"; }
 fail() {
   printf 'FAILED: %s\n' "$*" >&2
+  # What the programs said, which goes with the folder.
+  tail -n 5 "$work"/*.err >&2 2>/dev/null || true
   exit 1
 }
 now() { date +%s%N; }
