@@ -1,4 +1,5 @@
--- What we last said to a company: messages of staff in its conversations, without internal notes.
+-- What we last said to a company about each topic, and in each conversation without one: messages of staff, without internal notes,
+-- the last first.
 --
 --   $id  the company
 SELECT
@@ -16,5 +17,8 @@ WHERE said.side = 'staff'
   AND NOT said.is_internal
   AND said.created_at IS NOT NULL
   AND said.group_id IN (SELECT group_id FROM group_companies WHERE company_id = $id)
+QUALIFY
+  row_number() OVER (
+    PARTITION BY coalesce(conversation_topics.topic_id, said.group_id) ORDER BY said.created_at DESC, said.message_id
+  ) = 1
 ORDER BY said.created_at DESC, said.message_id
-LIMIT 12

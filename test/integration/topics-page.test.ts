@@ -137,6 +137,19 @@ it('has a page for each topic and company, whose names the profile masks, and ed
   for (const part of ['Who asked', 'Most telling messages', 'What happened', 'history of the API'])
     expect(page).toContain(part);
   expect(page).not.toContain('leaves this out');
+  const [, duplicate = ''] =
+    /name="topic" value="([^"]+)">(?:(?!<form).)*Archive as a duplicate/s.exec(anna.page) ?? [];
+  await anna.send(`/topics/draft?next=/topics/${topic}`, {
+    action: 'archive',
+    topic: duplicate,
+    [`seen/${duplicate}`]: new RegExp(`name="seen/${duplicate}" value="([^"]*)"`).exec(anna.page)?.[1] ?? '',
+    archive_reason: `duplicate of ${sandbox.world.topics.get(topic)?.title}`,
+  });
+  expect([anna.path, textOf(anna.page)]).toEqual([
+    `/topics/${topic}`,
+    expect.stringContaining('will be archived'),
+  ]);
+  await anna.send('/topics/draft', { action: 'clear' });
   await anna.get('/topics/nothing');
   expect([anna.status, textOf(anna.page)]).toEqual([
     404,
@@ -147,6 +160,21 @@ it('has a page for each topic and company, whose names the profile masks, and ed
     /Edit its (\d+ open topic)/.exec(textOf(await anna.get(`/companies/${company}`))) ?? [];
   expect(textOf(await anna.get(`/topics?company=${company}`))).toContain(open.replace('open ', ''));
   expect(textOf(await anna.get(`/companies/${company}`))).toContain('What else it asked for and is open');
+  const told = await pulling.rows<{ topic_id: string; text: string }>(`
+    SELECT topic_id, arg_max(content, said.created_at) AS text
+      FROM message_senders AS said
+      JOIN messages ON messages.id = message_id
+      JOIN topic_groups ON topic_groups.group_id = said.group_id
+      JOIN company_topics USING (topic_id)
+      JOIN group_companies ON group_companies.group_id = said.group_id AND group_companies.company_id = company_topics.company_id
+     WHERE company_topics.company_id = '${company}' AND side = 'staff' AND NOT said.is_internal
+     GROUP BY topic_id`);
+  const lines = anna.page.split('<tr>').map(textOf);
+  expect(told).not.toEqual([]);
+  for (const { topic_id: about, text } of told) {
+    const title = sandbox.world.topics.get(about)?.title ?? about;
+    expect(lines.find((one) => one.includes(title))).toContain(text.slice(0, 40));
+  }
   const field = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(anna.page)?.[1] ?? '';
   const isVip = sandbox.world.companies.get(company)?.isVip === true;
   await anna.send(`/topics/draft?next=/companies/${company}`, {

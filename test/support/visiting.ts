@@ -7,8 +7,8 @@ const passwordHash =
 /** Entries of a person for `serve.users`. */
 export const userOf = (name: string, role: 'read' | 'write' = 'write') => ({ name, role, passwordHash });
 
-/** People who log in: anna and ben may write, rita may read. */
-export const people = [userOf('anna'), userOf('ben'), userOf('rita', 'read')];
+/** People who log in: anna, ben and cora may write, rita may read. */
+export const people = [userOf('anna'), userOf('ben'), userOf('cora'), userOf('rita', 'read')];
 
 /** A browser without a script: it keeps cookies, follows redirects, and sends the forms of the pages. */
 export class Visitor {

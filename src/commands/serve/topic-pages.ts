@@ -42,6 +42,7 @@ export async function readTopic(
   changes: readonly Change[],
   id: string,
 ): Promise<TopicParts | null> {
+  type Related = NonNullable<TopicDetails['related']>[number];
   type About = TopicDetails['about'] & Pick<TopicLine, 'title' | 'priority' | 'lifecycleState'>;
   const [about] = await snapshot.rows<About>(sqlFile('topics/topic'), { id });
   if (!about) return null;
@@ -49,6 +50,7 @@ export async function readTopic(
   const gone = { id, title, priority, lifecycleState, ...noActivity };
   const topic = board.byId.get(id) ?? gone;
   const own = changes.filter(({ entityType, entityId }) => entityType === 'topic' && entityId === id);
+  const related = await rowsAbout<Omit<Related, 'line'>>(snapshot, 'related', id);
   return {
     topic,
     about,
@@ -59,7 +61,7 @@ export async function readTopic(
     decisions: await rowsAbout(snapshot, 'decisions', id),
     people: await peopleOf(snapshot, id),
     messages: await rowsAbout(snapshot, 'messages', id),
-    related: await rowsAbout(snapshot, 'related', id),
+    related: related?.map((one) => ({ ...one, line: board.byId.get(one.id) ?? null })) ?? null,
     timeline: await orNull(async () => {
       const presence = await presenceOf(snapshot, resources, 'topic', id);
       return (await timelineOf(snapshot, 'topic', id, own, presence)).flatMap(eventOf);

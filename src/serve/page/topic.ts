@@ -101,6 +101,8 @@ export interface TopicDetails extends Edited {
         readonly title: string | null;
         readonly kind: 'duplicate' | 'merged' | 'superseded';
         readonly reasons: readonly string[] | null;
+        /** As the list shows it; null where the list does not. */
+        readonly line: TopicLine | null;
       }[]
     | null;
   readonly timeline: readonly TopicEvent[] | null;
@@ -123,6 +125,7 @@ export interface CompanyDetails extends Edited {
       })[]
     | null;
   readonly waits: readonly (Said & AboutTopic & { readonly title: string | null })[] | null;
+  /** The last one about each topic, and in each conversation without one, the last first. */
   readonly answers: readonly (Said & AboutTopic)[] | null;
 }
 
@@ -166,7 +169,7 @@ export function topicPage(content: PageContent, details: TopicDetails): string {
     main: html`${sentSection(details.sent, content, pathOf(id))}${stateSection(details, editing)}${aboutSection(details, frame)}
 ${part(frame, 'asking', `Who asked (${counted(details.people?.length ?? 0, 'person', 'people')})`, details.people, 'No person from outside takes part.', (people) => askersTable(people, frame))}
 <div class="columns">${part(frame, 'telling', 'Most telling messages', said('telling'), 'There are no messages from outside.', (all) => messageList(all, frame))}${part(frame, 'latest', 'Latest messages', said('latest'), 'There are no messages yet.', (all) => messageList(all, frame))}</div>
-${part(frame, 'related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, editing))}
+${part(frame, 'related', 'Probably the same, merged, superseded', details.related, 'No other topic is probably the same.', (all) => relatedTable(all, details, editing))}
 ${part(frame, 'timeline', 'What happened', details.timeline, 'Nothing is recorded.', timelineTable)}${draftSection(editing, pathOf(id))}`,
   });
 }
@@ -309,14 +312,27 @@ const kinds = {
   superseded: 'superseded by this',
 };
 
-function relatedTable(all: NonNullable<TopicDetails['related']>, editing: Editing): Block {
-  const rows = all.map(({ id, title, kind, reasons }): Words[] => [
+function relatedTable(
+  all: NonNullable<TopicDetails['related']>,
+  { topic }: TopicDetails,
+  editing: Editing,
+): Block {
+  const { token, frame } = editing;
+  const archive = (line: TopicLine | null, token: string) =>
+    line === null || line.isArchived
+      ? null
+      : form(
+          draftPath(frame, pathOf(topic.id)),
+          token,
+          html`${hidden('topic', line.id)}${seenField(line)}${hidden('archive_reason', `duplicate of ${topic.title ?? topic.id}`)}${button('archive', 'Archive as a duplicate')}`,
+        );
+  const rows = all.map(({ id, title, kind, reasons, line }): Words[] => [
     [{ path: pathOf(id), words: title ?? id }, marksOf(id, editing)],
     kinds[kind],
     (reasons ?? []).join('; '),
-    { path: `/topics?state=any&q=${encodeURIComponent(id)}`, words: 'open' },
+    ...(token === null ? [] : [kind === 'duplicate' ? archive(line, token) : null]),
   ]);
-  return { columns: ['Topic', 'How', 'Why', 'In the list'], rows };
+  return { columns: ['Topic', 'How', 'Why', ...(token === null ? [] : ['Decide'])], rows };
 }
 
 function timelineTable(all: readonly TopicEvent[]): Block {
@@ -334,10 +350,13 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
   const editing = editingOf(frame, details);
   const open = asked?.filter(({ isOpen }) => isOpen) ?? [];
   const isGoing = ({ lifecycleState, isOpen }: TopicLineState) => isOpen && lifecycleState === 'in_progress';
+  const isListed = new Set<string | null>(asked?.map((one) => one.id));
+  const answers = new Map(details.answers?.map((one) => [one.topicId, one]));
+  const otherAnswers = details.answers?.filter(({ topicId }) => !isListed.has(topicId)).slice(0, 12) ?? null;
   const list = (key: string, name: string, nothing: string, test: (topic: TopicLineState) => boolean) => {
     const found = asked?.filter(test) ?? null;
     const heading = `${name} (${count(found?.length ?? 0)})`;
-    return part(frame, key, heading, found, nothing, (all) => askedTable(all, frame));
+    return part(frame, key, heading, found, nothing, (all) => askedTable(all, answers, frame));
   };
   return page(frame, {
     title: name ?? id,
@@ -348,7 +367,7 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
 ${list('going', 'What we are working on for it', 'Nothing of it is in progress.', isGoing)}
 ${list('open', 'What else it asked for and is open', 'Nothing else of it is open.', (one) => one.isOpen && !isGoing(one))}
 ${part(frame, 'waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', waitsTable)}
-${part(frame, 'answers', 'What we told it last', details.answers, 'Staff have not written to it.', (all) => answersTable(all, frame))}
+${part(frame, 'answers', 'What else we told it', otherAnswers, 'Staff have written to it about no other topic.', (all) => answersTable(all, frame))}
 ${list('done', 'What is done, dismissed or archived', 'Nothing yet.', (one) => !one.isOpen)}${draftSection(editing, companyPathOf(id))}`,
   });
 }
@@ -374,16 +393,33 @@ function topicLink({ topicId, topicTitle }: AboutTopic): Words {
   return topicId === null ? null : { path: pathOf(topicId), words: topicTitle ?? topicId };
 }
 
-function askedTable(all: NonNullable<CompanyDetails['asked']>, { times }: Frame): Block {
-  const rows = all.map((one): Words[] => [
-    { path: pathOf(one.id), words: one.title ?? one.id },
-    plainWord(one.priority),
-    stateText(one),
-    one.people,
-    one.messages,
-    times.age(one.lastAt),
-  ]);
-  return { columns: ['Topic', 'Priority', 'Lifecycle', 'People#', 'Messages#', 'Last message'], rows };
+function askedTable(
+  all: NonNullable<CompanyDetails['asked']>,
+  answers: ReadonlyMap<string | null, Said>,
+  frame: Frame,
+): Block {
+  const rows = all.map((one): Words[] => {
+    const answer = answers.get(one.id);
+    return [
+      { path: pathOf(one.id), words: one.title ?? one.id },
+      plainWord(one.priority),
+      stateText(one),
+      one.people,
+      one.messages,
+      frame.times.age(one.lastAt),
+      answer === undefined ? null : quote(answer, frame),
+    ];
+  });
+  const columns = [
+    'Topic',
+    'Priority',
+    'Lifecycle',
+    'People#',
+    'Messages#',
+    'Last message',
+    'What we told it last',
+  ];
+  return { columns, rows };
 }
 
 function companyState({ company, money }: CompanyDetails, editing: Editing): Html {
