@@ -285,3 +285,13 @@ it('what left its list and is answered by id was merged where a history says so:
   expect((await pulling.sync()).code).toBe(0);
   expect(await column('SELECT id FROM people WHERE deleted_at IS NULL ORDER BY id')).toEqual(['1', '2', '3']);
 });
+
+it('what is gone without a history of its own was merged where that of a person says so of whom nothing in the list changed', async () => {
+  await start({ people: [1, 2, 3].map((one) => plainPerson(one)) });
+  await pulling.sync();
+  api.people = [2, 3].map((one) => plainPerson(one));
+  const merge = { id: 'm', mergedAt: null, user: null, sourcePersons: [{ id: '1', name: 'Person 1' }] };
+  api.histories = { 3: { history: [], mergedInto: null, merges: [merge], totalCount: 0 } };
+  expect((await pulling.sync()).code).toBe(0);
+  expect(await column('SELECT merged_into_id FROM people ORDER BY id')).toEqual(['3', null, null]);
+});
