@@ -112,9 +112,11 @@ export class Previews {
     const report = confirmPlan(queue, plan);
     this.#savePlan({ plan: { ...plan, rows: report.rows }, ...rest });
     const own = new Set([...report.queued, ...report.conflicts]);
+    const titles = new Map(plan.changes.flatMap(({ rows, title }) => rows.map((row) => [row, title])));
+    const nameOf = (row: number) => [`Row ${row}`, titles.get(row) ?? []].flat().join(', ');
     const others = report.rows.flatMap(({ row, outcome, text, changeId }) =>
       text !== null && outcome !== 'invalid' && !own.has(changeId ?? '')
-        ? [{ what: `Row ${row}`, why: text }]
+        ? [{ what: nameOf(row), why: text }]
         : [],
     );
     const left = [...report.leftOut, ...others];

@@ -160,12 +160,12 @@ class Member {
     this.agreed.push(...shown.map((one) => ({ ...one, isForced: true })));
   }
 
-  /** What was confirmed, and is not among the changes of its sheet. */
+  /** What was confirmed, and is neither among the changes of its sheet nor told to be left out, since an open change wants the same. */
   async lost(): Promise<string[]> {
     const found: string[] = [];
     for (const [path, titles] of this.#confirmed) {
       await this.page.goto(browsing.served.url + path);
-      const told = await this.page.locator('#changes-table').innerText();
+      const told = await this.page.locator('main').innerText();
       found.push(...titles.filter((title) => !told.includes(title)).map((title) => `${path} lost ${title}`));
     }
     return found;

@@ -71,6 +71,9 @@ it('the same is not queued twice for one person, and is for two: each may be can
   ] as const)
     expect(store.confirm(importing.queue, preview).rows[0]).toMatchObject({ outcome });
   expect(importing.queued).toEqual(['t1 {"priority":"high"} queued', 't1 {"priority":"high"} queued']);
+  expect(store.get(other.id)?.leftOut).toEqual([
+    { what: expect.stringMatching(/^Row 2, ./), why: expect.stringContaining('wants the same') },
+  ]);
 });
 
 it('one that is cancelled loses its file; what is no id is nothing', async () => {
