@@ -61,6 +61,24 @@ test('each model computes every column of its table, with its type, and no other
   expect(problems).toEqual([]);
 });
 
+test('an account that several answers give to different people belongs to the one of whom the latest says so', async () => {
+  const account = { id: 'a', platform: 'slack', platformId: 'U1', platformUsername: null };
+  const document = (endpoint: string, id: string, parentId: string, body: object, answerNo: number) =>
+    session.run(
+      `INSERT INTO raw.documents BY NAME SELECT $endpoint AS endpoint, $id AS id, $parent AS parent_id, $body AS body, md5($body) AS body_hash, now() AS fetched_at, '1' AS run_id, ${answerNo} AS answer_no`,
+      { endpoint, id, parent: parentId, body: JSON.stringify(body) },
+    );
+  const model = readModels().derived.find(({ table }) => table === 'person_identities');
+  if (!model) throw new Error('there is a model of person_identities');
+  const owners = () => session.all(`SELECT person_id FROM (${projection(model, 'FROM raw.documents')})`);
+  await document('person_identities', 'slack:U1', '1', account, 1);
+  await document('person_identities', 'slack:U1', '2', account, 2);
+  expect(await owners()).toEqual([{ person_id: '2' }]);
+  await document('topic_people', '3', 'talk', { identities: [account] }, 3);
+  expect(await owners()).toEqual([{ person_id: '3' }]);
+  await session.run('DELETE FROM raw.documents');
+});
+
 test('derived models come after those they read, and not in a circle', () => {
   const folder = emptyDir();
   mkdirSync(join(folder, 'models'));
