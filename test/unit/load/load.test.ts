@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { batchOf } from '../../../src/load/batch.js';
 import type { Warehouse } from '../../../src/load/warehouse.js';
 import { loadBatch } from '../../support/load-batch.js';
-import { doc, oneWarehouse, runId } from '../../support/open-warehouse.js';
+import { doc, members, oneWarehouse, runId } from '../../support/open-warehouse.js';
 
 let warehouse: Warehouse;
 oneWarehouse((made) => {
@@ -25,5 +25,15 @@ describe('documents', () => {
     );
     expect(merged.rejections).toMatchObject({ new: 1, examples: [{ id: 't2', reason: 'is not JSON' }] });
     expect(await titles()).toEqual([{ id: "o'ne", title }]);
+  });
+
+  test('what a set does not name goes, unless a later answer of the same batch has it', async () => {
+    const listed = (id: string, second: number) => doc('person_companies', id, second, {}, 'p');
+    await loadBatch(warehouse, batchOf(runId, { documents: [listed('went', 0), listed('back', 0)] }));
+    const sets = [members('person_companies', 'p', 1, [])];
+    await loadBatch(warehouse, batchOf(runId, { documents: [listed('back', 2)], sets }));
+    expect(await warehouse.all("SELECT id FROM raw.documents WHERE endpoint = 'person_companies'")).toEqual([
+      { id: 'back' },
+    ]);
   });
 });
