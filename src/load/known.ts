@@ -120,6 +120,7 @@ function markRules(resources: Resources, runId: string): MarkRule[] {
     ...leftTopic,
     { children: ['company_groups'], shownBy: ['person_companies'], sql: mark('joined') },
     { children: ['topic_people'], shownBy: ['person_identities'], sql: mark('accounts') },
+    { children: ['company_groups'], shownBy: ['person_identities'], sql: mark('lost_accounts') },
     { children: ['topic_people'], shownBy: ['topic_persons'], sql: mark('returned') },
     { children: ['person_identities'], shownBy: ['topic_people'], sql: mark('moved_accounts') },
     { children: ['person'], shownBy: ['company_presence'], sql: mark('company_gone') },

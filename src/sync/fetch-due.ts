@@ -90,10 +90,10 @@ async function fetchRounds(
       if (!isResolved) await resolveMerges(context);
       // What was found merged makes children of the survivor due.
       if (isResolved || context.batcher.added === before) {
-        if (isChecked) return found;
-        isChecked = true;
+        // What these were asked for may have lost others, which are looked for in their turn.
         const unread = (await listsOfWriters(context, input)).filter(untried);
-        const more = [...unread, ...checksOf(context, input, found)];
+        const more = isChecked ? unread : [...unread, ...checksOf(context, input, found)];
+        isChecked = true;
         tasks.push(...more.filter(({ child }) => !givenUp.has(child.name)));
         if (tasks.length === 0) return found;
       } else isResolved = true;

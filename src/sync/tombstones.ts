@@ -378,7 +378,7 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
 
 const listsOfGoneSql = sqlFile('sync/lists_of_gone');
 
-/** The conversations that the lists of deleted people and companies had, as documents. */
+/** The conversations that the lists of deleted topics, people and companies had, as documents. */
 export function listsOfGone({ resources, store }: Context): Promise<DocumentKey[]> {
   const kept = conversationLists(resources).filter(isKeptList);
   return store.all<DocumentKey>(listsOfGoneSql, {
@@ -388,14 +388,15 @@ export function listsOfGone({ resources, store }: Context): Promise<DocumentKey[
 }
 
 /**
- * Takes out the conversations that left the last list which had them, and those that the lists of people and companies had which are
- * gone. Only at the end of a run that has read every list of conversations that is due: until then the list that has one of them
- * now, that of a survivor or of another company for example, may not have been read.
+ * Takes out the conversations that left the last list which had them, and those that the lists of what is gone had. Only at the
+ * end of a run that has read every list of conversations that is due, and the lists that name what has them: until then the list
+ * that has one of them now, that of a survivor or of another company for example, may not have been read.
  */
 export async function removeHeldBack(context: Context): Promise<void> {
   const { resources, failures, heldBack, clock } = context;
   const lists = conversationLists(resources);
-  if (failures.some(({ endpoint }) => lists.some(({ name }) => name === endpoint))) return;
+  const read = lists.flatMap(({ name, list }) => [name, list.name as string]);
+  if (failures.some(({ endpoint }) => read.includes(endpoint))) return;
   const gone = await listsOfGone(context);
   if (gone.length === 0 && heldBack.size === 0) return;
   const arrivedAt = arrivalNow(clock);
@@ -409,9 +410,9 @@ export async function removeHeldBack(context: Context): Promise<void> {
   await context.batcher.add(staging);
 }
 
-/** A list of conversations that counts nothing, as those of people and companies: what it had may be in another one. */
-function isKeptList({ answer, countsMessages }: Child): boolean {
-  return answer.form === 'conversations' && countsMessages === undefined;
+/** A list of conversations: what it had may be in another one. */
+function isKeptList({ answer }: Child): boolean {
+  return answer.form === 'conversations';
 }
 
 /** The kinds of documents that are removed with an item of a list: those that belong to it, and those that name it. */

@@ -331,30 +331,40 @@ it('what was merged, taken apart and listed again is not merged when it leaves t
   expect(await messages()).toEqual([1]);
 });
 
-it('what was listed again after its merge had been read is not merged when it is deleted, whichever history names the merge', async () => {
-  const merge = { id: 'm', mergedAt: '2026-01-01T00:00:00Z', user: null };
-  const none = { history: [], actions: [], mergedInto: null, merges: [], totalCount: 0 };
-  await start({
-    topics: [plainTopic(1), plainTopic(2)],
-    histories: { [t2]: { ...none, merges: [{ ...merge, sourceTopics: [{ id: t1, title: 'Topic 1' }] }] } },
-  });
-  await pulling.sync();
-  api.topics = [plainTopic(1, { title: 'Back' }), plainTopic(2)];
-  await pulling.sync();
-  api.topics = [plainTopic(2)];
-  api.histories[t1] = { ...none, mergedInto: { ...merge, targetTopic: { id: t2, title: 'Topic 2' } } };
-  const goneTopics = async () => {
-    expect((await pulling.sync()).code).toBe(0);
-    return pulling.rows('SELECT deleted_reason, merged_into_id FROM topics WHERE deleted_at IS NOT NULL');
-  };
-  const notFound = [{ deleted_reason: 'not_found', merged_into_id: null }];
-  expect(await goneTopics()).toEqual(notFound);
-  // Read again with another title, it is no news either.
-  const renamed = { ...merge, sourceTopics: [{ id: t1, title: 'Renamed' }] };
-  api.histories[t2] = { ...none, merges: [renamed] };
-  api.histories[t1] = { ...none, mergedInto: { ...merge, targetTopic: { id: t2, title: 'Another' } } };
-  api.topics = [plainTopic(2, { title: 'Another', updatedAt: new Date().toISOString() })];
-  expect(await goneTopics()).toEqual(notFound);
-  expect(await goneTopics()).toEqual(notFound);
-  expect(await pulling.rows('SELECT source_name FROM merges')).toEqual([{ source_name: 'Renamed' }]);
-});
+it.each(['long before', 'in the run before'])(
+  'what was listed again after its merge is not merged when it is deleted, whichever history names the merge, read %s',
+  async (read) => {
+    const merge = { id: 'm', mergedAt: '2026-01-01T00:00:00Z', user: null };
+    const none = { history: [], actions: [], mergedInto: null, merges: [], totalCount: 0 };
+    await start({
+      topics: [plainTopic(1), plainTopic(2)],
+      histories: { [t2]: { ...none, merges: [{ ...merge, sourceTopics: [{ id: t1, title: 'Topic 1' }] }] } },
+    });
+    await pulling.sync();
+    api.topics = [plainTopic(1, { title: 'Back' }), plainTopic(2)];
+    await pulling.sync();
+    if (read === 'in the run before') {
+      const again = { ...merge, sourceTopics: [{ id: t1, title: 'Again' }] };
+      api.histories = { [t2]: { ...none, merges: [again] } };
+      api.topics = [plainTopic(1, { title: 'Back' }), plainTopic(2, { updatedAt: new Date().toISOString() })];
+      await pulling.sync();
+      expect(await pulling.rows('SELECT source_name FROM merges')).toEqual([{ source_name: 'Again' }]);
+    }
+    api.topics = [plainTopic(2)];
+    api.histories[t1] = { ...none, mergedInto: { ...merge, targetTopic: { id: t2, title: 'Topic 2' } } };
+    const goneTopics = async () => {
+      expect((await pulling.sync()).code).toBe(0);
+      return pulling.rows('SELECT deleted_reason, merged_into_id FROM topics WHERE deleted_at IS NOT NULL');
+    };
+    const notFound = [{ deleted_reason: 'not_found', merged_into_id: null }];
+    expect(await goneTopics()).toEqual(notFound);
+    // Read again with another title, it is no news either.
+    const renamed = { ...merge, sourceTopics: [{ id: t1, title: 'Renamed' }] };
+    api.histories[t2] = { ...none, merges: [renamed] };
+    api.histories[t1] = { ...none, mergedInto: { ...merge, targetTopic: { id: t2, title: 'Another' } } };
+    api.topics = [plainTopic(2, { title: 'Another', updatedAt: new Date().toISOString() })];
+    expect(await goneTopics()).toEqual(notFound);
+    expect(await goneTopics()).toEqual(notFound);
+    expect(await pulling.rows('SELECT source_name FROM merges')).toEqual([{ source_name: 'Renamed' }]);
+  },
+);

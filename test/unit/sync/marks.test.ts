@@ -182,6 +182,39 @@ describe('what documents say of what is due', () => {
     expect(brief(await dueOf('person_identities'))).toEqual(['1 changed', '2 changed']);
   });
 
+  test('the conversations of a company, of whose people one lost the account that wrote in them', async () => {
+    const accounts = ['U1', 'U2'].map((id) => ({
+      ...item('person_identities', `slack:${id}`),
+      parentId: '1',
+    }));
+    const wrote = (account: string) => [
+      item('authors', `a${account}`, { sourceName: 'slack', sourceAuthorId: account }),
+      { ...item('messages', `m${account}`, { author: { id: `a${account}` } }), parentId: `g${account}` },
+    ];
+    await load([
+      ...['7', '8'].map((id) => item('companies', id)),
+      item('people', '1', { company: { id: '7' } }),
+      ...accounts,
+      ...wrote('U1'),
+      { ...item('company_groups', 'gU1'), parentId: '7' },
+    ]);
+    await fetch(['company_groups']);
+    const has = (answerNo: number, ...ids: string[]) =>
+      loadBatch(
+        warehouse,
+        batchOf(runId, {
+          sets: [
+            { endpoint: 'person_identities', parentId: '1', ids, fetchedAt: now, answerNo, isWhole: true },
+          ],
+          coverage: [covered('person_identities', '1', { answerNo })],
+        }),
+      );
+    await has(3, 'slack:U1');
+    expect(await dueOf('company_groups')).toEqual([]);
+    await has(4);
+    expect(brief(await dueOf('company_groups'))).toEqual(['7 changed']);
+  });
+
   test('no detail of a person whom the list has whole, whoever works where', async () => {
     const whole = Object.fromEntries(Object.keys(person.shape).map((field) => [field, null]));
     await load(['1', '2'].map((id) => item('people', id, { ...whole, id })));
