@@ -239,6 +239,89 @@ it('a conversation that no topic has any more stays where the list of a company 
   expect(await messages()).toEqual([]);
 });
 
+it('a conversation of a topic that is gone stays where a company has it, whose list was not read since its counters were explained', async () => {
+  const [first, second] = [plainGroup(1, by(1, 1)), plainGroup(2, by(1, 2))];
+  const counting = (messageCount: number) =>
+    plainCompany(1, { messageCount, lastSeenAt: '2026-10-01T08:00:00.000Z', personCount: 1 });
+  const one = plainTopic(1, { totalGroupCount: 1, messageCount: 1 });
+  await start({
+    topics: [one, plainTopic(2)],
+    topicGroups: { [t1]: [first] },
+    people: [plainPerson(1, { company, messageCount: 1, identityCount: 1 })],
+    identities: { 1: [account(1)] },
+    companies: [counting(1)],
+    companyGroups: { 1: [first] },
+  });
+  await pulling.sync();
+  api.topics = [one, plainTopic(2, { totalGroupCount: 1, messageCount: 1 })];
+  api.topicGroups = { [t1]: [first], [t2]: [second] };
+  [api.companies, api.companyGroups] = [[counting(2)], { 1: [first, second] }];
+  await pulling.sync();
+  [api.topics, api.topicGroups] = [[one], { [t1]: [first] }];
+  await pulling.sync();
+  expect(await messages()).toEqual([1, 2]);
+  // One that is in no list any more goes.
+  [api.topics, api.topicGroups, api.companies, api.companyGroups] = [[], {}, [counting(0)], {}];
+  await pulling.sync(['--accept-deletes']);
+  expect(await messages()).toEqual([]);
+  expect(await pulling.rows('FROM topic_groups')).toEqual([]);
+});
+
+it('a conversation stays that the list of another company has, where a list that is read for another conversation has lost it', async () => {
+  const [first, second] = [plainGroup(1, by(1, 1)), plainGroup(2, by(1, 2))];
+  const counting = (number: number, messageCount: number) =>
+    plainCompany(number, { messageCount, lastSeenAt: '2026-10-01T08:00:00.000Z', personCount: 1 });
+  const topic = (totalGroupCount: number, messageCount: number) => [
+    plainTopic(1, { totalGroupCount, messageCount }),
+  ];
+  const ofBoth = (...messages: ReturnType<typeof by>) => plainGroup(3, messages);
+  await start({
+    topics: topic(2, 2),
+    topicGroups: { [t1]: [first, ofBoth(...by(1, 3))] },
+    people: [
+      plainPerson(1, { company, messageCount: 2, identityCount: 1 }),
+      plainPerson(2, { company: { ...company, id: '2' }, identityCount: 1 }),
+    ],
+    identities: { 1: [account(1)], 2: [account(2)] },
+    companies: [counting(1, 2), counting(2, 0)],
+    companyGroups: { 1: [first, ofBoth(...by(1, 3))] },
+  });
+  await pulling.sync();
+  api.topics = topic(3, 4);
+  api.topicGroups = { [t1]: [first, second, ofBoth(...by(1, 3), ...by(2, 4))] };
+  api.companies = [counting(1, 3), counting(2, 1)];
+  await pulling.sync();
+  // Two leave the topic. The first company has one of them alone, before its counters say so, and the second has the other.
+  [api.topics, api.topicGroups] = [topic(1, 1), { [t1]: [first] }];
+  api.companyGroups = { 1: [first, second], 2: [ofBoth(...by(2, 4))] };
+  await pulling.sync();
+  expect(await messages()).toContain(4);
+});
+
+it('a run that could not read a list removes no conversation that something new in it may have', async () => {
+  const talk = plainGroup(1, by(1, 1));
+  await start({
+    people: [plainPerson(1, { company, messageCount: 1, identityCount: 1 })],
+    identities: { 1: [account(1)] },
+    companies: [plainCompany(1, { messageCount: 1, personCount: 1 })],
+    companyGroups: { 1: [talk] },
+  });
+  await pulling.sync();
+  [api.companies, api.companyGroups] = [[plainCompany(1, { personCount: 1 })], {}];
+  [api.topics, api.topicGroups] = [
+    [plainTopic(1, { totalGroupCount: 1, messageCount: 1 })],
+    { [t1]: [talk] },
+  ];
+  api.at('/topics', { status: 400 });
+  expect((await pulling.sync()).code).toBe(3);
+  expect(await messages()).toEqual([1]);
+  api.clear();
+  await pulling.sync();
+  expect(await messages()).toEqual([1]);
+  const lists = "SELECT endpoint FROM raw.documents WHERE endpoint LIKE '%_groups'";
+  expect(await pulling.rows(lists)).toEqual([{ endpoint: 'topic_groups' }]);
+});
+
 it('the employees that a person names are those it knows of: one who is left out stays until their own record says otherwise', async () => {
   const staff = (of: readonly number[], without?: number) => ({
     ...company,
