@@ -8,17 +8,18 @@ SELECT
   messages.content AS text,
   messages.source_name AS source,
   messages.source_url AS url,
-  conversation_topics.topic_id AS "topicId",
-  conversation_topics.title AS "topicTitle"
+  topics.id AS "topicId",
+  topics.title AS "topicTitle"
 FROM message_senders AS said
 JOIN messages ON messages.id = said.message_id
-LEFT JOIN conversation_topics ON conversation_topics.group_id = said.group_id
+LEFT JOIN topic_groups ON topic_groups.group_id = said.group_id
+LEFT JOIN topics ON topics.id = topic_groups.topic_id
 WHERE said.side = 'staff'
   AND NOT said.is_internal
   AND said.created_at IS NOT NULL
   AND said.group_id IN (SELECT group_id FROM group_companies WHERE company_id = $id)
 QUALIFY
   row_number() OVER (
-    PARTITION BY coalesce(conversation_topics.topic_id, said.group_id) ORDER BY said.created_at DESC, said.message_id
+    PARTITION BY coalesce(topics.id, said.group_id) ORDER BY said.created_at DESC, said.message_id
   ) = 1
 ORDER BY said.created_at DESC, said.message_id

@@ -11,7 +11,7 @@ import { isSame } from './compare.js';
 import { archivedReason, entityTypes, type Value, type Values } from './fields.js';
 import { type LeftOut, type Plan, type PlanParts, planOf, type Wish } from './plan.js';
 import type { Previews } from './previews.js';
-import { storedEntitiesOf } from './stored.js';
+import { type StoredEntity, storedEntitiesOf } from './stored.js';
 
 const value = z.union([z.string(), z.boolean(), z.null()]);
 
@@ -194,8 +194,7 @@ export async function prepareDraft({ store, queue, settings }: PlanParts, draft:
     if (why !== null) return [];
     const wanted: Values = Object.fromEntries(own.map((one) => [one.field, one.wanted]));
     const seen: Values = Object.fromEntries(own.map((one) => [one.field, one.seen]));
-    // No page shows the reason of an archiving that is to come.
-    const { [archivedReason]: _, ...base } = seen;
+    const base = baseOf(seen, stored);
     const baseAt =
       own
         .map(({ at }) => at)
@@ -206,4 +205,14 @@ export async function prepareDraft({ store, queue, settings }: PlanParts, draft:
   });
   const nothing = { rows: [], problems: [], notes: [], isRefused: false } as const;
   return planOf({ kind: 'import', ...origin, ...nothing, wishes, leftOut }, queue.all(), settings);
+}
+
+/**
+ * What a change rests on: what the page showed. The reason of an archiving is not on it, so that of a topic that was not archived is the
+ * stored one, or none where the topic is archived by now: a colleague's reason is not overwritten.
+ */
+function baseOf(seen: Values, stored: StoredEntity | undefined): Values {
+  if (!(archivedReason in seen)) return seen;
+  const { archived, [archivedReason]: reason = null } = stored?.values ?? {};
+  return { ...seen, [archivedReason]: archived === false ? reason : null };
 }

@@ -16,6 +16,8 @@ const again = 'again: ';
 const unconfirmed = `${again}unconfirmed`;
 /** A list of conversations of which no reading was whole. */
 export const unsettled = `${again}unsettled`;
+/** Conversations that it lost are to be removed at the end of a run, and were not. */
+const heldBack = `${again}held back`;
 export const older = `${again}older`;
 
 const memberIdsSql = sqlFile('sync/member_ids');
@@ -227,7 +229,7 @@ export async function coverageInDoubt(
     staging.keepMembers(own, last);
     const documents = last.map((id) => ({ endpoint: own.endpoint, id, parentId: own.parentId }));
     context.heldBack.set(keyOf(task), { documents, coverage: settled });
-    return { ...coverage, counters: storedCounters, reason: unsettled };
+    return { ...coverage, counters: storedCounters, reason: heldBack };
   }
   const known = `${again}${doubt.kind}`;
   if (doubt.kind === 'rejected' || doubt.kind === 'short') return { ...coverage, reason: known };

@@ -163,7 +163,13 @@ interface ChildRules {
 
 const dayMs = 86_400_000;
 /** What could not be stored of an answer is not asked for again by the run that could not. */
-const notAgainInRun = ['again: rejected', 'again: short', 'again: unsettled', 'again: older'];
+const notAgainInRun = [
+  'again: rejected',
+  'again: short',
+  'again: unsettled',
+  'again: older',
+  'again: held back',
+];
 /** The waits for an answer in doubt are a little shorter than a night, two, four and so on. */
 const firstWaitMs = 20 * 3_600_000;
 
@@ -315,7 +321,8 @@ function isAskedAgain(covered: Covered | undefined, nowMs: number, runId: string
   if (!covered?.reason?.startsWith('again: ')) return false;
   if (covered.runId === runId && notAgainInRun.includes(covered.reason)) return false;
   const attempts = covered.attempts ?? 0;
-  if (attempts <= 1) return true;
+  // What is held back waits for a run that reads everything, whatever runs were there before.
+  if (attempts <= 1 || covered.reason === 'again: held back') return true;
   const waited = nowMs - Math.min(covered.fetchedAt ?? Number.POSITIVE_INFINITY, nowMs);
   return waited >= firstWaitMs * 2 ** (Math.min(attempts, 20) - 2);
 }

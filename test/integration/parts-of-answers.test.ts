@@ -388,6 +388,21 @@ it('a run of some lists removes no conversation that a list which it does not re
   expect(await pulling.rows('FROM group_companies')).toEqual([]);
 });
 
+it('what runs of some lists held back goes with the next one that reads everything, however many there were', async () => {
+  await start({
+    people: [plainPerson(1, { company, messageCount: 1, identityCount: 1 })],
+    identities: { 1: [account(1)] },
+    companies: [plainCompany(1, { personCount: 1, messageCount: 1 })],
+    companyGroups: { 1: [plainGroup(1, by(1, 1))] },
+  });
+  await pulling.sync();
+  [api.companies, api.companyGroups] = [[plainCompany(1, { personCount: 1 })], {}];
+  for (const _ of [1, 2, 3]) await pulling.sync(['--only', 'companies']);
+  expect(await messages()).toEqual([1]);
+  await pulling.sync();
+  expect(await messages()).toEqual([]);
+});
+
 it('what was merged, taken apart and listed again is not merged when it leaves the list', async () => {
   const merge = { id: 'm', mergedAt: '2026-01-01T00:00:00Z', user: null };
   const topics = [plainTopic(1, { totalGroupCount: 1, messageCount: 1 }), plainTopic(2)];

@@ -317,14 +317,19 @@ function relatedTable(
   { topic }: TopicDetails,
   editing: Editing,
 ): Block {
-  const { token, frame } = editing;
+  const { token, frame, list } = editing;
+  const willBeArchived = (id: string) =>
+    list.drafts.own.some((one) => one.entityId === id && one.field === 'archived' && one.to === 'yes');
+  // Two topics are not archived as duplicates of each other.
+  const isKept = !topic.isArchived && !willBeArchived(topic.id);
+  const reason = `duplicate of ${topic.title ?? topic.id}`.slice(0, 500);
   const archive = (line: TopicLine | null, token: string) =>
-    line === null || line.isArchived
+    line === null || line.isArchived || willBeArchived(line.id) || !isKept
       ? null
       : form(
           draftPath(frame, pathOf(topic.id)),
           token,
-          html`${hidden('topic', line.id)}${seenField(line)}${hidden('archive_reason', `duplicate of ${topic.title ?? topic.id}`)}${button('archive', 'Archive as a duplicate')}`,
+          html`${hidden('topic', line.id)}${seenField(line)}${hidden('archive_reason', reason)}${button('archive', 'Archive as a duplicate')}`,
         );
   const rows = all.map(({ id, title, kind, reasons, line }): Words[] => [
     [{ path: pathOf(id), words: title ?? id }, marksOf(id, editing)],

@@ -33,6 +33,17 @@ describe('reconcile', () => {
     expect(reconcile(row, { archived: true, archived_reason: 'dup' }, 'report').kind).toBe('send');
   });
 
+  test('a topic that a colleague archived meanwhile keeps the reason of the colleague', () => {
+    const row = {
+      wanted: { archived: true, archived_reason: 'mine' },
+      base: { archived: false, archived_reason: null },
+    };
+    expect(reconcile(row, { archived: true, archived_reason: 'theirs' }, 'report')).toEqual({
+      kind: 'conflict',
+      fields: ['archived_reason'],
+    });
+  });
+
   test('what the same person has set meanwhile is no conflict', () => {
     const row = { wanted: { priority: 'low' }, base: { priority: 'default' } };
     expect(reconcile(row, { priority: 'high' }, 'report').kind).toBe('conflict');

@@ -90,7 +90,7 @@ it('plans one change a topic, with the values that were seen, and says what cann
     {
       entityId: 't1',
       wanted: { priority: 'high', archived: true, archived_reason: 'done elsewhere' },
-      base: { priority: 'low', archived: false },
+      base: { priority: 'low', archived: false, archived_reason: null },
       baseFrom: 'file',
       requestedBy: 'anna',
       requestedReason: 'planning',
