@@ -69,8 +69,8 @@ class Member {
       try {
         await this.#act(topics);
       } catch (error) {
-        // A page that follows its sheet may load itself again while a visit to another one begins.
-        const isOvertaken = String(error).includes('net::ERR_ABORTED');
+        // A page that follows its sheet, or the browser's own of an error, may load while a visit to another one begins.
+        const isOvertaken = /net::ERR_ABORTED|interrupted by another navigation/.test(String(error));
         if (service.kills === kills && !isOvertaken) throw error;
       }
     }

@@ -166,7 +166,7 @@ export async function untruths(
       if (matching.length === 0) found.push(`${titleOf(id)}: ${after} was sent, and no page showed it`);
       else if (!isTold && !matching.some(({ from, isForced }) => isForced || from === replaced))
         found.push(
-          `${titleOf(id)}: ${replaced} was replaced by ${after}, and the pages showed ${JSON.stringify(matching)}`,
+          `${titleOf(id)}: ${replaced} was replaced by ${after}, and the pages showed ${JSON.stringify(matching)}; ${JSON.stringify({ changes: changes.filter(({ entityId }) => entityId === id), history: historyOf(sandbox, id) })}`,
         );
     }
   }
