@@ -151,7 +151,7 @@ async function settleByAnswer(
   const values = item.kind === 'entity' ? valuesIn(entityType, item.body) : {};
   const seen = sent.inDoubt ? [] : changes.filter(({ wanted }) => shows(wanted, values));
   queue.move(seen, 'applied', (change) => {
-    const patch = appliedPatch(change, values);
+    const patch = appliedPatch(change, values, values);
     const kept = item.kind === 'entity' ? keptConnections(delivery, item.body) : {};
     return { ...patch, remoteAfter: { ...patch.remoteAfter, ...kept } };
   });

@@ -33,7 +33,7 @@ const sentErrorMs = 2_000;
 /**
  * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it. Our own record
  * has the wanted value and a time between sending and answer; of several, it is the one nearest to the `updatedAt` of the answer,
- * without that the last. A record between what was read before sending and our own is one that was not seen; where there is none,
+ * without that the first: after a kill, a colleague has had more time after ours than between the reading and ours. A record between what was read before sending and our own is one that was not seen; where there is none,
  * our own may say what it replaced.
  */
 function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
@@ -58,7 +58,7 @@ function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] 
         : Number.POSITIVE_INFINITY,
     );
     const nearest = Math.min(...distances);
-    const own = Number.isFinite(nearest) ? distances.lastIndexOf(nearest) : -1;
+    const own = Number.isFinite(nearest) ? distances.indexOf(nearest) : -1;
     const isUnseen = (value: Value) => !isAlike(value, remoteBefore[field]) && !isAlike(value, wanted[field]);
     const [last] = ofField.slice(0, Math.max(0, own)).reverse();
     if (last) {

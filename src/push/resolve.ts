@@ -104,7 +104,7 @@ function settleAsConflict({ queue }: PushContext, { change, values }: Open, text
 
 /**
  * What a change stores that was applied: the API may store a text in another form. The `updated_at` of the answer to the write
- * (`answered`), where it says one, is the time of our own record in the history.
+ * (`answered`), where it says one, is the time of our own record in the history; that of a later reading may be a colleague's.
  */
 export function appliedPatch(
   { wanted }: Pick<Change, 'wanted'>,
@@ -113,7 +113,7 @@ export function appliedPatch(
 ): Patch {
   const other = Object.keys(wanted).filter((name) => name in values && !isSame(wanted[name], values[name]));
   const error = other.length > 0 ? `The API stores ${other.join(' and ')} in another form` : null;
-  const writtenAt = pick({ ...values, ...answered }, { [updatedAt]: null });
+  const writtenAt = pick(answered, { [updatedAt]: null });
   const remoteAfter = { ...pick(values, wanted), ...writtenAt };
   return { remoteAfter, error, errorCode: error === null ? null : 'other_form' };
 }

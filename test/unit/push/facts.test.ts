@@ -47,8 +47,11 @@ it.each([
   expect(one && `${one.value} by ${one.name}`).toBe(found);
 });
 
-it('our own record is the one of the time that the answer to the write said, not a later one with the same value', async () => {
-  const written = { ...change, remoteAfter: { name: 'Ours', updated_at: '2026-11-20T10:00:02.000Z' } };
+it.each([
+  ['is the one of the time that the answer to the write said', { updated_at: '2026-11-20T10:00:02.000Z' }],
+  ['is the first where no answer said one', {}],
+])('our own record %s, not a later one with the same value', async (_, answered) => {
+  const written = { ...change, remoteAfter: { name: 'Ours', ...answered } };
   const latestFirst = [
     record(4, 'Ours', 'Another', 'Cora'),
     record(3, 'Another', 'Ours', 'Cora'),
