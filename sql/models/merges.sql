@@ -1,7 +1,7 @@
 -- The history of either side has a merge: the source's names the target (mergedInto), the target's names the sources
--- (merges). What was merged into the same target twice has the time and user of its last merge; of one that both have, those of
--- the newer answer. What was merged had its last name when it was, which the target's history has; the target goes on, so that
--- its own row has the latest.
+-- (merges). An item that was merged into the same target twice has the time and user of the last merge; where both histories
+-- have that merge, those of the newer answer. The last name of a merged item is in the target's history; the latest name of the
+-- target is in its own row.
 WITH parsed AS (
   SELECT
     replace(endpoint, '_merges', '') AS entity_type,

@@ -1,14 +1,18 @@
--- Which of these conversations no other stored list has.
+-- Which of the conversations that lists lose no other stored list has.
 --
---   $kinds              all kinds of lists of conversations
---   $ids                the conversations
---   $endpoint, $parent  the list that has them, e.g. company_groups of 4026
+--   $endpoints, $ids, $parents  the conversations as documents of the lists that lose them, as lists of the same length
+--   $kinds                      all kinds of lists of conversations
+WITH lost AS (
+  SELECT
+    unnest($endpoints::VARCHAR[]) AS endpoint,
+    unnest($ids::VARCHAR[]) AS id,
+    unnest($parents::VARCHAR[]) AS parent_id
+)
 SELECT DISTINCT id
-FROM (SELECT unnest($ids::VARCHAR[]) AS id)
+FROM lost
 WHERE id NOT IN (
   SELECT id
   FROM raw.documents
-  WHERE list_contains($kinds, endpoint)
-    AND list_contains($ids, id)
-    AND NOT (endpoint = $endpoint AND parent_id = $parent)
+  ANTI JOIN lost USING (endpoint, id, parent_id)
+  WHERE list_contains($kinds, endpoint) AND id IN (SELECT id FROM lost)
 )

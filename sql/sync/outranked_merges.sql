@@ -1,5 +1,5 @@
 -- The merges of items that the list has shown since they were read: the items were taken out of them again, so that these do not
--- explain why they leave the list now. A row of merges that came with the same run as the list may be old, with a new title in it: then
+-- explain why they leave the list now. A row of merges that changed in the same run as the list may be an old merge with a new title:
 -- its time says so, with a day for clocks and lists that lag. Of an item that left the list earlier, what was found then; one that is not
 -- returned has none.
 --

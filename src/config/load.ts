@@ -318,7 +318,7 @@ interface Read {
 
 /**
  * Variables that are spelled almost like one that is read: a typing error in a name would leave the default in force. Others with our
- * prefix belong to somebody else, as those that Kubernetes sets for a Service of that name.
+ * prefix are not ours, such as those that Kubernetes sets for a Service of that name.
  */
 function misspelledVariables(env: NodeJS.ProcessEnv): Problem[] {
   const prefix = 'SIGNALHOUSE_';

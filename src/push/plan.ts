@@ -163,7 +163,7 @@ function withOutcomes(
   return rows.map((row) => ({ ...row, ...ofRow.get(row.row) }));
 }
 
-/** What has no row that could say the outcome of it. */
+/** Changes that have no row to show their outcome. */
 function notUndone(
   wishes: readonly Wish[],
   became: readonly Became[],

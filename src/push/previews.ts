@@ -113,7 +113,10 @@ export class Previews {
     this.#savePlan({ plan: { ...plan, rows: report.rows }, ...rest });
     const own = new Set([...report.queued, ...report.conflicts]);
     const titles = new Map(plan.changes.flatMap(({ rows, title }) => rows.map((row) => [row, title])));
-    const nameOf = (row: number) => [`Row ${row}`, titles.get(row) ?? []].flat().join(', ');
+    const nameOf = (row: number) => {
+      const title = titles.get(row) ?? null;
+      return title === null ? `Row ${row}` : `Row ${row}, ${title}`;
+    };
     const others = report.rows.flatMap(({ row, outcome, text, changeId }) =>
       text !== null && outcome !== 'invalid' && !own.has(changeId ?? '')
         ? [{ what: nameOf(row), why: text }]

@@ -96,7 +96,7 @@ function isBefore({ remoteBefore }: Change, name: string, values: Values): boole
   return remoteBefore === null || !(name in values) || isAlike(remoteBefore[name], values[name]);
 }
 
-/** A conflict that is found after sending: a person has changed what was applied, or the API has a third value. */
+/** A conflict found after sending: a person changed the applied value, or the API has a third one. */
 function settleAsConflict({ queue }: PushContext, { change, values }: Open, text: string): void {
   const patch = conflictPatch(change, unlike(change.wanted, values), values);
   queue.move([change], 'conflict', { ...patch, error: `${text}; ${patch.error}` });

@@ -258,7 +258,7 @@ export class AttemptLog {
   readonly #inFlight = new Map<string, { delivery: Delivery } & { -readonly [K in keyof Sent]: Sent[K] }>();
   #rows: Record<string, unknown>[] = [];
 
-  /** Runs `work`; attempts at the delivery's path belong to the delivery meanwhile. `sent` says the outcome of them so far. */
+  /** Runs `work`; attempts at the delivery's path belong to the delivery meanwhile. `sent` says how many were made so far, and what is known of them. */
   async during<T>(delivery: Delivery, work: (sent: Sent) => Promise<T>): Promise<T> {
     const entry = { delivery, made: 0, inDoubt: delivery.again, accepted: false };
     const path = kinds[delivery.entityType].write.path(delivery.entityId);

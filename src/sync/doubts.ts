@@ -4,12 +4,13 @@ import { Priority } from '../api/request.js';
 import { isAboutOneRequest, messageOf } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
 import { counted } from '../base/units.js';
-import { type Child, conversationLists, requestFor } from '../contract/resources.js';
-import type { Coverage, MemberSet } from '../load/batch.js';
+import { type Child, requestFor } from '../contract/resources.js';
+import type { Coverage, DocumentKey, MemberSet } from '../load/batch.js';
 import { sqlFile } from '../store/sql.js';
 import type { Context, Doubt, OpenDoubt } from './context.js';
 import type { Staging } from './staging/staging.js';
 import { coverageOf, keyOf, type Task } from './task.js';
+import { inNoOtherList } from './tombstones.js';
 
 /** How `ops.coverage.reason` begins for an answer that is asked for again (src/sync/due.ts reads it). */
 const again = 'again: ';
@@ -223,11 +224,13 @@ export async function coverageInDoubt(
     const named = own &&
       coverage.counters && { counters: withNamed(coverage.counters, new Set(own.ids).size) };
     const settled = { ...coverage, ...named, reason };
-    const last = own ? await lastLost(context, task, own) : [];
-    if (!own || last.length === 0) return settled;
+    const documents = own ? await lastLost(context, task, own) : [];
+    if (!own || documents.length === 0) return settled;
     // Until the run has read every list: another one may have them now.
-    staging.keepMembers(own, last);
-    const documents = last.map((id) => ({ endpoint: own.endpoint, id, parentId: own.parentId }));
+    staging.keepMembers(
+      own,
+      documents.map(({ id }) => id),
+    );
     context.heldBack.set(keyOf(task), { documents, coverage: settled });
     return { ...coverage, counters: storedCounters, reason: heldBack };
   }
@@ -242,22 +245,17 @@ export async function coverageInDoubt(
     : { ...kept, reason: known, error: `${child.name}: the answer ${doubt.message}` };
 }
 
-const lastListsSql = sqlFile('sync/last_lists');
-
-/** The conversations that a list lost, and no other stored list has. */
+/** The conversations that a list lost and no other stored list has, as documents of that list. */
 async function lastLost(
   context: Context,
   task: Task,
   { endpoint, parentId, ids }: MemberSet,
-): Promise<string[]> {
+): Promise<DocumentKey[]> {
   if (task.child.answer.form !== 'conversations' || canMissNothing(context, task)) return [];
   const now = new Set(ids);
   const lost = (await storedMembers(context, { endpoint, parentId })).filter((id) => !now.has(id));
-  if (lost.length === 0) return [];
-  const kinds = conversationLists(context.resources).map(({ name }) => name);
-  const params = { kinds, ids: lost, endpoint, parent: parentId };
-  const rows = await context.store.all<{ id: string }>(lastListsSql, params);
-  return rows.map(({ id }) => id);
+  const documents = (ids: readonly string[]) => ids.map((id) => ({ endpoint, id, parentId }));
+  return documents(await inNoOtherList(context, documents(lost)));
 }
 
 /** Whether the list counts more messages than when the child was fetched last. */

@@ -28,7 +28,7 @@ import { readList } from './scan.js';
 import type { StoredContent } from './staging/seen-content.js';
 import { Staging } from './staging/staging.js';
 import { keyOf, type Task } from './task.js';
-import { listsOfGone } from './tombstones.js';
+import { inNoOtherList, listsOfGone } from './tombstones.js';
 
 /**
  * Fetches every child that is due, most urgent first, until nothing more is: an answer can make more due (a person's
@@ -165,16 +165,11 @@ const listsOfWritersSql = sqlFile('sync/lists_of_writers');
  * that no stored list says that a company has it, too.
  */
 async function listsOfWriters(context: Context, input: DueInput): Promise<Task[]> {
-  const { heldBack, store, known, resources, clock } = context;
+  const { heldBack, store, known, clock } = context;
   const held = [...heldBack.values()].flatMap(({ documents }) => documents);
-  const lost = [...held, ...(await listsOfGone(context))];
-  if (lost.length === 0) return [];
-  const rows = await store.all<{ child: string; entityId: string }>(listsOfWritersSql, {
-    endpoints: lost.map(({ endpoint }) => endpoint),
-    ids: lost.map(({ id }) => id),
-    parents: lost.map(({ parentId }) => parentId ?? ''),
-    kinds: conversationLists(resources).map(({ name }) => name),
-  });
+  const ids = await inNoOtherList(context, [...held, ...(await listsOfGone(context))]);
+  if (ids.length === 0) return [];
+  const rows = await store.all<{ child: string; entityId: string }>(listsOfWritersSql, { ids });
   const assess = assessor(input, new Date(clock.now()));
   return rows.flatMap(({ child: name, entityId }) => {
     const child = input.children.find((one) => one.name === name);

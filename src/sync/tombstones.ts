@@ -2,7 +2,6 @@ import { Priority } from '../api/request.js';
 import { type Arrival, arrivalNow, iso } from '../base/clock.js';
 import { isAboutOneRequest, OtherEntityError, RejectedError } from '../base/errors.js';
 import {
-  type Child,
   type ChildOf,
   conversationLists,
   detailOf,
@@ -378,19 +377,36 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
 
 const listsOfGoneSql = sqlFile('sync/lists_of_gone');
 
-/** The conversations that the lists of deleted topics, people and companies had, as documents. */
+/** The conversations in the lists of deleted topics, people and companies, as documents of those lists. */
 export function listsOfGone({ resources, store }: Context): Promise<DocumentKey[]> {
-  const kept = conversationLists(resources).filter(isKeptList);
+  const lists = conversationLists(resources);
   return store.all<DocumentKey>(listsOfGoneSql, {
-    kinds: kept.map(({ name }) => name),
-    lists: kept.map(({ list }) => list.name),
+    kinds: lists.map(({ name }) => name),
+    lists: lists.map(({ list }) => list.name),
   });
 }
 
+const lastListsSql = sqlFile('sync/last_lists');
+
+/** The ids of the conversations that lists lose, given as documents of those lists, and that no other stored list has. */
+export async function inNoOtherList(
+  { resources, store }: Context,
+  lost: readonly DocumentKey[],
+): Promise<string[]> {
+  if (lost.length === 0) return [];
+  const rows = await store.all<{ id: string }>(lastListsSql, {
+    endpoints: lost.map(({ endpoint }) => endpoint),
+    ids: lost.map(({ id }) => id),
+    parents: lost.map(({ parentId }) => parentId ?? ''),
+    kinds: conversationLists(resources).map(({ name }) => name),
+  });
+  return rows.map(({ id }) => id);
+}
+
 /**
- * Takes out the conversations that left the last list which had them, and those that the lists of what is gone had. Only at the
- * end of a run that has read every list of conversations that is due, and the lists that name what has them: until then the list
- * that has one of them now, that of a survivor or of another company for example, may not have been read.
+ * Removes the conversations that left their last list, and those in the lists of deleted topics, people and companies. Only at the
+ * end of a run that read every list of conversations that is due, and the lists of their parents: until then, a list that has one of
+ * them now may be unread, for example that of a survivor or of another company.
  */
 export async function removeHeldBack(context: Context): Promise<void> {
   const { resources, failures, heldBack, clock } = context;
@@ -410,19 +426,18 @@ export async function removeHeldBack(context: Context): Promise<void> {
   await context.batcher.add(staging);
 }
 
-/** A list of conversations: what it had may be in another one. */
-function isKeptList({ answer }: Child): boolean {
-  return answer.form === 'conversations';
-}
-
-/** The kinds of documents that are removed with an item of a list: those that belong to it, and those that name it. */
+/**
+ * The kinds of documents that are removed with an item of a list: those that belong to it, and those that name it. Conversations
+ * wait for `removeHeldBack`: another list may have them.
+ */
 function kindsRemovedWith({ children, embedded }: Resources, { name: list }: List) {
+  const lists = conversationLists({ children });
   const inside = Object.entries(embedded).map(([name, entry]) => ({
     ...entry,
     name,
     removedWithParent: true,
   }));
-  const kinds = [...children.filter((child) => !isKeptList(child)), ...inside];
+  const kinds = [...children.filter((child) => !lists.includes(child)), ...inside];
   return {
     belonging: kinds.flatMap((kind) => (kind.parent === list && kind.removedWithParent ? kind.name : [])),
     naming: kinds.flatMap((kind) => (kind.membersOf === list ? kind.name : [])),

@@ -47,7 +47,7 @@ export interface SendNow {
 }
 
 /**
- * All operations of the page for sheets. Carries out at once what was confirmed before the last process ended. `stop` ends
+ * All operations of the page for sheets. First carries out what was confirmed before a restart. `stop` ends
  * waiting; confirmed previews are then carried out after the next start. Without `sender`, queued changes wait for the next push.
  */
 export function sheetsOf(

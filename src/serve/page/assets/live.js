@@ -53,7 +53,7 @@ function update(part, next) {
     if (own === at) at = at.nextSibling;
     else part.insertBefore(own, at);
     if (own.nodeType === Node.ELEMENT_NODE) update(own, child);
-    // A selection that is being made stays as it is.
+    // Keep what the user is selecting.
     else if (own.data !== child.data && !isMarked(own)) own.data = child.data;
   }
   while (at) {

@@ -247,7 +247,7 @@ document.addEventListener('keydown', (event) => {
     target.form.querySelector('button[value="archive"]').click();
   }
   if (key === 'Escape' && isTyping) {
-    // A search field would empty itself, and the list would stay as it is.
+    // The browser would clear the search field without updating the list.
     event.preventDefault();
     target.blur();
   }
