@@ -1,7 +1,7 @@
 -- The record of a change has its value, and the API made it between sending and answer: both are known by its own clock, to two
 -- seconds. Who is named in it says nothing: what is made with the key has no user, or the key's owner. Of several with the value, the
 -- first is that of the change. What the API refused has no record; a change in doubt, or a conflict that is found after sending, may
--- have one.
+-- have one: until the API has forgotten its key, after which nothing can make it.
 WITH asked AS (
   SELECT
     id AS change_id,
@@ -10,7 +10,7 @@ WITH asked AS (
     body,
     unnest(json_keys(body)) AS field,
     first_sent_at - INTERVAL 2 SECOND AS sent_at,
-    coalesce(settled_at + INTERVAL 2 SECOND, 'infinity') AS answered_at,
+    least(settled_at, first_sent_at + INTERVAL 24 HOUR) + INTERVAL 2 SECOND AS answered_at,
     requested_by,
     coalesce(requested_reason, wanted ->> 'archived_reason') AS requested_reason
   FROM ops.changes

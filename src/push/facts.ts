@@ -1,4 +1,5 @@
 import { groupBy } from '../base/group-by.js';
+import { idempotencyWindowMs } from '../contract/limits.js';
 import { sqlFile } from '../store/sql.js';
 import { type Change, entityKey, type Reference, type Status } from './change.js';
 import { isAlike } from './compare.js';
@@ -32,9 +33,10 @@ const sentErrorMs = 2_000;
 
 /**
  * What an applied change replaced without anybody having seen it, as the history shows once a sync has fetched it. Our own record
- * has the wanted value and a time between sending and answer; of several, it is the one nearest to the `updatedAt` of the answer,
- * without that the first: after a kill, a colleague has had more time after ours than between the reading and ours. A record between what was read before sending and our own is one that was not seen; where there is none,
- * our own may say what it replaced.
+ * has the wanted value and a time between sending and answer, while the API remembers the key. Of several, it is the one nearest to
+ * the `updatedAt` of the answer, without that the first: after a kill, a colleague has had more time after ours than between the
+ * reading and ours. A record between what was read before sending and our own is one that was not seen; where there is none, our own
+ * may say what it replaced.
  */
 function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] {
   const { status, entityType, wanted, remoteBefore, remoteAfter, firstSentAt, settledAt } = change;
@@ -42,7 +44,7 @@ function replacedBy(change: Change, records: readonly HistoryRow[]): Replaced[] 
   const before = remoteBefore[updatedAt];
   const sentAt = Date.parse(firstSentAt) - sentErrorMs;
   const from = typeof before === 'string' ? Date.parse(before) : sentAt;
-  const to = Date.parse(settledAt ?? '') + sentErrorMs;
+  const to = Math.min(Date.parse(settledAt ?? ''), sentAt + idempotencyWindowMs) + sentErrorMs;
   const written = remoteAfter?.[updatedAt];
   const distance = (at: string) =>
     typeof written === 'string' ? Math.abs(Date.parse(at) - Date.parse(written)) : 0;

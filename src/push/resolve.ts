@@ -3,6 +3,7 @@ import { isAboutOneRequest } from '../base/errors.js';
 import { isObject } from '../base/json.js';
 import { valueText } from '../base/units.js';
 import { millisecondsOf } from '../contract/fields.js';
+import { idempotencyWindowMs } from '../contract/limits.js';
 import type { Change, Patch } from './change.js';
 import { conflictPatch, type Delivery, isAlike, isSame, pick, unlike } from './compare.js';
 import { idParameter, type PushContext } from './context.js';
@@ -205,8 +206,7 @@ export function shows(wanted: Values, answer: Values): boolean {
   return Object.keys(wanted).every((name) => name in answer && isAlike(wanted[name], answer[name]));
 }
 
-/** The API remembers a key for 24 hours (Idempotency rules); clocks differ, and a request takes time. */
-const keyLifetimeMs = 24 * 3_600_000;
+/** Clocks differ, and a request takes time. */
 const keyMarginMs = 10 * 60_000;
 
 function firstSentAt({ changes }: Delivery): number {
@@ -221,8 +221,8 @@ function keyAge(
   const bounds = delivery.again ? clock.bounds?.() : undefined;
   const [earliest, latest] = [bounds?.earliest.getTime(), bounds?.latest.getTime()];
   const sentAt = firstSentAt(delivery);
-  if ((latest ?? clock.now()) - sentAt < keyLifetimeMs - keyMarginMs) return 'remembered';
-  return (earliest ?? clock.now()) - sentAt > keyLifetimeMs + keyMarginMs ? 'forgotten' : 'ending';
+  if ((latest ?? clock.now()) - sentAt < idempotencyWindowMs - keyMarginMs) return 'remembered';
+  return (earliest ?? clock.now()) - sentAt > idempotencyWindowMs + keyMarginMs ? 'forgotten' : 'ending';
 }
 
 /**

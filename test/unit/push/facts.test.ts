@@ -47,6 +47,12 @@ it.each([
   expect(one && `${one.value} by ${one.name}`).toBe(found);
 });
 
+it('a record after the API has forgotten the key is not ours, however late the change was settled', async () => {
+  const late = { ...change, settledAt: '2026-11-22T10:00:00.000Z' };
+  const store = { all: async () => [record(24 * 3_600 + 60, 'Ours', 'Theirs', 'Cora')] } as unknown as Store;
+  expect((await replacedValues(store, [late]))(late)).toEqual([]);
+});
+
 it.each([
   ['is the one of the time that the answer to the write said', { updated_at: '2026-11-20T10:00:02.000Z' }],
   ['is the first where no answer said one', {}],

@@ -56,8 +56,8 @@ test('a record of the history is that of the change that was sent then and asked
     const set = `'{"priority": "${value}"}'`;
     return `('${id}', 'topic', 't', '${status}', '${code}', ${set}, ${set}, ${time(sent)}, ${time(answered)}, ${by}, ${by})`;
   };
-  const record = (id: string, at: string, changes: string, user = 'NULL', of = 't') =>
-    `('${id}', 'topic', '${of}', 'UPDATE', '2026-03-01 ${at}Z', 'user', ${user}, '${changes}')`;
+  const record = (id: string, at: string, changes: string, user = 'NULL', of = 't', day = '01') =>
+    `('${id}', 'topic', '${of}', 'UPDATE', '2026-03-${day} ${at}Z', 'user', ${user}, '${changes}')`;
   await warehouse.run(`
     INSERT INTO ops.changes (id, entity_type, topic_id, status, error_code, wanted, body, first_sent_at, settled_at, requested_by, requested_reason)
     VALUES ${[
@@ -70,6 +70,7 @@ test('a record of the history is that of the change that was sent then and asked
       change('c7', 'low', ['11:39:59', '11:40:02'], "'may'", ['conflict', 'http_409']),
       change('c8', 'high', ['12:00:00', '12:30:00'], "'joy'", ['conflict', 'conflict']),
       change('c9', 'low', ['13:00:00', null], "'ray'", ['sending', '']),
+      change('c10', 'default', ['14:00:00', null], "'ned'", ['sending', '']),
     ].join(', ')};
     INSERT INTO history (id, entity_type, entity_id, operation, changed_at, changed_by, user_id, changes) VALUES ${[
       record('before', '08:00:00', '{"priority": "high"}'),
@@ -81,6 +82,7 @@ test('a record of the history is that of the change that was sent then and asked
       record('later than c4', '11:20:00', '{"priority": "high"}'),
       record('of an agent', '11:40:00', '{"priority": "low"}'),
       record('of c8', '12:10:00', '{"priority": "high"}'),
+      record('after the key of c10 was forgotten', '14:00:03', '{"priority": "default"}', "'u1'", 't', '02'),
       record('of c9', '13:30:00', '{"priority": "low"}', "'u1'"),
       record('elsewhere', '10:00:00', '{"priority": "high"}', 'NULL', 'other'),
     ].join(', ')}`);
