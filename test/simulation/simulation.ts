@@ -62,6 +62,7 @@ export interface Wish {
 export interface ListedChange {
   readonly id: string;
   readonly status: string;
+  readonly entityId: string;
   readonly idempotencyKey: string;
   readonly replaced: readonly { readonly field: string; readonly value: unknown }[];
 }
@@ -689,8 +690,10 @@ export class Simulation {
     const { code } = await this.#command(['sync', '--json']);
     if (code !== 0 || this.outpaced.size === 0) return;
     const changes = await this.#changes();
-    const untold = changes.filter(({ idempotencyKey: key, status, replaced }) => {
+    const untold = changes.filter(({ idempotencyKey: key, entityId, status, replaced }) => {
       const unseen = this.outpaced.get(key);
+      // Nobody reads the history of a topic that is gone.
+      if (!this.world.topics.has(entityId)) return false;
       const isTold = replaced.some(({ field, value }) => field === unseen?.field && value === unseen.value);
       return status === 'applied' && unseen && !this.told.has(key) && !isTold;
     });

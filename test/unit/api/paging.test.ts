@@ -523,7 +523,16 @@ describe('a page that is too large', () => {
           expect(leftOut).toBe(sizes.filter((size) => size > most).length);
         },
       ),
-      { numRuns, examples: [[[9], 0, 2], [[9], 1, 2], [[], 0, 2], [[9, 0, 9, 9], 0, 2], [[9, 0, 9, 9], 1, 2]] },
+      {
+        numRuns,
+        examples: [
+          [[9], 0, 2],
+          [[9], 1, 2],
+          [[], 0, 2],
+          [[9, 0, 9, 9], 0, 2],
+          [[9, 0, 9, 9], 1, 2],
+        ],
+      },
     );
   });
 
