@@ -791,6 +791,7 @@ export class Simulation {
 
   #say(what: string): void {
     this.story.push(what);
+    this.traced?.(what);
   }
 }
 
