@@ -155,7 +155,7 @@ export class Simulation {
   readonly #forgottenIds = new Set<string>();
   #expires = false;
   /** The night of the backup, and how many writes there were by then. */
-  #backedUp = { night: 0, writes: 0 };
+  #backedUp = { night: 0, writes: 0, shown: this.shownBefore };
   /** Fields that somebody else set, by entity, and those of changes that a restored queue does not know. */
   readonly colleagueSet = new Set<string>();
   readonly meddler = new Meddler();
@@ -559,7 +559,8 @@ export class Simulation {
       recursive: true,
       filter: (path) => !isLeftOut(path),
     });
-    this.#backedUp = { night: this.nights, writes: this.service.stats.writes.length };
+    const { length: writes } = this.service.stats.writes;
+    this.#backedUp = { night: this.nights, writes, shown: this.shownBefore };
   }
 
   /** On another machine, which has nothing of the one that is lost. */
@@ -567,6 +568,7 @@ export class Simulation {
     if (this.#backedUp.night !== this.nights) return;
     rmSync(this.dataDir, { recursive: true });
     await this.#command(['restore', join(this.folder, 'backup')]);
+    this.shownBefore = this.#backedUp.shown;
     const { writes } = this.service.stats;
     this.writesBeforeRestore = writes.length;
     for (const { id, fields } of writes.slice(this.#backedUp.writes).flatMap(({ touched }) => touched))
@@ -582,6 +584,7 @@ export class Simulation {
     // Once everything is copied, the next command completes it. Before that none starts empty: the restore has to be repeated.
     if (code === 'killed' && (await this.#command(['sync', '--json'])).code === 1)
       await this.#command(restore);
+    this.shownBefore = this.#backedUp.shown;
     nothingUndone(this, before, await this.#changes());
     for (const name of readdirSync(this.dataDir).filter((one) => one.startsWith('before-restore-')))
       rmSync(join(this.dataDir, name), { recursive: true });
