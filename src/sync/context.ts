@@ -95,6 +95,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly doubts: Map<string, OpenDoubt>;
   /** What answers of this run show to be gone as far as they know, by child and entity: removed at the end of a run that read all. */
   readonly heldBack: Map<string, HeldBack>;
+  /** The conversations that lists have lost in this run, by child and entity. */
+  readonly lost: Map<string, readonly DocumentKey[]>;
   /** Details that were older than the item of their list. */
   readonly lagging: Set<string>;
   /** Lists of conversations that changed, and had nothing that their topics did not bring. */
@@ -128,6 +130,7 @@ export function syncContext(
     shortHistories: new Set(),
     doubts: new Map(),
     heldBack: new Map(),
+    lost: new Map(),
     lagging: new Set(),
     explained: new Set(),
     unsettledConversations: new Set(),

@@ -245,7 +245,10 @@ export async function coverageInDoubt(
     : { ...kept, reason: known, error: `${child.name}: the answer ${doubt.message}` };
 }
 
-/** The conversations that a list lost and no other stored list has, as documents of that list. */
+/**
+ * The conversations that a list lost and no other stored list has, as documents of that list. Another may have lost them in this run,
+ * and is stored as it was until the next merge.
+ */
 async function lastLost(
   context: Context,
   task: Task,
@@ -254,8 +257,11 @@ async function lastLost(
   if (task.child.answer.form !== 'conversations' || canMissNothing(context, task)) return [];
   const now = new Set(ids);
   const lost = (await storedMembers(context, { endpoint, parentId })).filter((id) => !now.has(id));
-  const documents = (ids: readonly string[]) => ids.map((id) => ({ endpoint, id, parentId }));
-  return documents(await inNoOtherList(context, documents(lost)));
+  const documents = lost.map((id) => ({ endpoint, id, parentId }));
+  context.lost.set(keyOf(task), documents);
+  const ofThese = [...context.lost.values()].flat().filter(({ id }) => lost.includes(id));
+  const last = new Set(await inNoOtherList(context, ofThese));
+  return documents.filter(({ id }) => last.has(id));
 }
 
 /** Whether the list counts more messages than when the child was fetched last. */

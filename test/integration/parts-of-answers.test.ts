@@ -369,22 +369,24 @@ it('the people in a listed topic are those it knows of: one who is left out stay
   expect(await staff()).toEqual(known('1', '2'));
 });
 
-it('a run of some lists removes no conversation that a list which it does not read may have now', async () => {
-  const person = plainPerson(1, { company, messageCount: 1, conversationCount: 1 });
+it('a run of some lists removes no conversation that a list which it does not read may have now, whoever loses it at once', async () => {
+  const both = [1, 2];
+  const talk = plainGroup(1, [...by(1, 1), ...by(2, 2)]);
+  const counted = { messageCount: 1, conversationCount: 1 };
   await start({
-    people: [person],
-    companies: [plainCompany(1, { personCount: 1, messageCount: 1 })],
-    companyGroups: { 1: [plainGroup(1, by(1, 1))] },
+    people: both.map((one) => plainPerson(one, { ...counted, company: { ...company, id: String(one) } })),
+    companies: both.map((one) => plainCompany(one, { personCount: 1, messageCount: 1 })),
+    companyGroups: { 1: [talk], 2: [talk] },
   });
   await pulling.sync();
-  api.people = [{ ...person, company: null }];
-  api.companies = [plainCompany(1, { personCount: 0, messageCount: 0 })];
+  api.people = both.map((one) => plainPerson(one, { ...counted, company: null }));
+  api.companies = both.map((one) => plainCompany(one, { personCount: 0, messageCount: 0 }));
   api.companyGroups = {};
-  api.personGroups = { 1: [plainGroup(1, by(1, 1))] };
+  api.personGroups = { 1: [talk], 2: [talk] };
   expect((await pulling.sync(['--only', 'companies'])).code).toBe(0);
-  expect(await messages()).toEqual([1]);
+  expect(await messages()).toEqual([1, 2]);
   expect((await pulling.sync()).code).toBe(0);
-  expect(await messages()).toEqual([1]);
+  expect(await messages()).toEqual([1, 2]);
   expect(await pulling.rows('FROM group_companies')).toEqual([]);
 });
 

@@ -226,6 +226,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     shortHistories: new Set(),
     doubts: new Map(),
     heldBack: new Map(),
+    lost: new Map(),
     unsettledConversations: new Set(),
     schemaDrift: new SchemaDrift(),
     seenContent: new SeenContent(),

@@ -259,6 +259,7 @@ describe('a detail', () => {
         lagging: new Set(),
         doubts: new Map(),
         heldBack: new Map(),
+        lost: new Map(),
         seenContent: new SeenContent(),
       } as unknown as Context;
       await fetchChild(context, task as Task);

@@ -172,6 +172,7 @@ function contextOf(
     shortHistories: new Set(),
     doubts: new Map(),
     heldBack: new Map(),
+    lost: new Map(),
     notes: [],
   } as unknown as Context;
 }
