@@ -162,6 +162,7 @@ async function shown({ world, dataDir }: Simulation, found: readonly string[]): 
 async function compared(simulation: Simulation, except: readonly string[] = []): Promise<string[]> {
   const { world, removed, dataDir } = simulation;
   const found = await differences(simulation, dataDir, { except });
+  const uncounted = removed.mayStay(world);
   return found.filter((line) => {
     const [, id] = /^\w+ (\S+): (?:deleted_reason|merged_into_id) is /.exec(line) ?? [];
     const merge = world.merges.findLast(({ sources }) => sources.some((source) => source.id === id));
@@ -169,7 +170,7 @@ async function compared(simulation: Simulation, except: readonly string[] = []):
     const [, owner = ''] = /^group_(?:companies|people) \S+ (\S+): /.exec(line) ?? [];
     return (
       (!merge || !removed.lostSurvivors.has(merge.targetId)) &&
-      !removed.uncounted.has(stale) &&
+      !uncounted.has(stale) &&
       !removed.exchanged.has(owner)
     );
   });

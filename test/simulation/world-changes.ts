@@ -11,7 +11,9 @@ export class Removed {
   /** What was gone at some time since the last calm. */
   readonly ever = new Set<unknown>();
   /** Messages that went where nothing may have counted them (docs/assumptions.md), and their conversations: they may stay. */
-  readonly uncounted = new Set<string>();
+  readonly #uncounted = new Set<string>();
+  /** Messages that went from listed topics, with their conversations: without the topic, nothing counts them either. */
+  readonly #counted = new Map<string, string>();
   /**
    * People and companies between whom an account moved on a day when something else hid that from their counters: which
    * conversations are theirs is found by age (docs/assumptions.md).
@@ -30,9 +32,12 @@ export class Removed {
    */
   made({ kind, ...of }: Change, world: World): void {
     const { topics } = world;
-    if (kind === 'removeMessage' && !isShown(world, { kind, ...of })) {
+    this.mayStay(world);
+    if (kind === 'removeMessage') {
       const id = String(of.messageId);
-      this.uncounted.add(id).add(String(world.messages.get(id)?.groupId));
+      const groupId = String(world.messages.get(id)?.groupId);
+      if (isShown(world, { kind, ...of })) this.#counted.set(id, groupId);
+      else this.#uncounted.add(id).add(groupId);
     }
     if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
     if (/^restore/.test(kind)) for (const id of Object.values(of)) this.#returned.add(id);
@@ -53,10 +58,20 @@ export class Removed {
     for (const [kind, id] of this.#today.splice(0)) this.#earlier[kind].push(String(id));
   }
 
+  /** Messages, and their conversations, that may be shown although they went: before anything counted them less. */
+  mayStay(world: World): ReadonlySet<string> {
+    for (const [id, groupId] of this.#counted)
+      if (!isInListedTopic(world, groupId)) this.#uncounted.add(id).add(groupId);
+    return this.#uncounted;
+  }
+
   /** Everything was read that there is. */
-  calm({ topics, people, companies }: World): void {
+  calm(world: World): void {
+    const { topics, people, companies } = world;
     this.ever.clear();
     this.exchanged.clear();
+    this.mayStay(world);
+    this.#counted.clear();
     for (const id of this.#survivors)
       if (![topics, people, companies].some((all) => all.has(String(id)))) this.lostSurvivors.add(id);
     this.#survivors.clear();
@@ -153,14 +168,19 @@ export function changeOf(world: World, removed: Removed, move: ChangeMove): Chan
  * Where a conversation has no topic that is listed, only the counters of who writes in it show that something came or went; and
  * those do not count what was deleted.
  */
-export function isShown({ messages, groups, authors, topics }: World, { kind, ...of }: Change): boolean {
+export function isShown(world: World, { kind, ...of }: Change): boolean {
+  const { messages, authors } = world;
   if (kind === 'removeMessage' && messages.get(String(of.messageId))?.deletedAt !== null) return false;
   const { groupId = '' } = kind === 'addMessage' ? of : (messages.get(String(of.messageId)) ?? {});
-  const topic = topics.get(groups.get(String(groupId))?.topicId ?? '');
-  if (topic && topic.graphStatus === 'active' && !topic.migrated) return true;
+  if (isInListedTopic(world, String(groupId))) return true;
   // Those of a message that goes may never have been read.
   if (kind === 'removeMessage') return false;
   return kind !== 'addMessage' || (authors.get(String(of.authorId))?.personId ?? null) !== null;
+}
+
+function isInListedTopic({ groups, topics }: World, groupId: string): boolean {
+  const topic = topics.get(groups.get(groupId)?.topicId ?? '');
+  return topic?.graphStatus === 'active' && !topic.migrated;
 }
 
 /** What a change is about: topics, people and companies, also those of its conversation, of its author and of its account before. */
