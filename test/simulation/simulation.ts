@@ -396,10 +396,11 @@ export class Simulation {
       const change = this.#changeOf(move.between, night);
       const person = this.world.people.get(change?.kind === 'employ' ? String(change.personId) : '');
       if (person && person.companyId !== null) this.leftMeanwhile.add(person.id);
-      if (change)
-        this.service.faults.add([
-          { kind: 'change', change, times: 1, match: { route: move.route }, after: move.after ?? 0 },
-        ]);
+      if (!change) return;
+      this.removed.goes(change, this.world);
+      this.service.faults.add([
+        { kind: 'change', change, times: 1, match: { route: move.route }, after: move.after ?? 0 },
+      ]);
     }
   }
 

@@ -32,13 +32,7 @@ export class Removed {
    */
   made({ kind, ...of }: Change, world: World): void {
     const { topics } = world;
-    this.mayStay(world);
-    if (kind === 'removeMessage') {
-      const id = String(of.messageId);
-      const groupId = String(world.messages.get(id)?.groupId);
-      if (isShown(world, { kind, ...of })) this.#counted.set(id, groupId);
-      else this.#uncounted.add(id).add(groupId);
-    }
+    this.goes({ kind, ...of }, world);
     if (/^(delete|restore)/.test(kind)) for (const id of Object.values(of)) this.ever.add(id);
     if (/^restore/.test(kind)) for (const id of Object.values(of)) this.#returned.add(id);
     if (of.targetId !== undefined) this.#survivors.add(of.targetId);
@@ -56,6 +50,16 @@ export class Removed {
   nightIsOver(): void {
     this.#returned.clear();
     for (const [kind, id] of this.#today.splice(0)) this.#earlier[kind].push(String(id));
+  }
+
+  /** Of a change that is made next, or between two requests of the next run: a message goes. */
+  goes({ kind, ...of }: Change, world: World): void {
+    this.mayStay(world);
+    if (kind !== 'removeMessage') return;
+    const id = String(of.messageId);
+    const groupId = String(world.messages.get(id)?.groupId);
+    if (isShown(world, { kind, ...of })) this.#counted.set(id, groupId);
+    else this.#uncounted.add(id).add(groupId);
   }
 
   /** Messages, and their conversations, that may be shown although they went: before anything counted them less. */
