@@ -258,7 +258,7 @@ export class Simulation {
         code,
       });
     if (this.#forgottenTexts.length > 0) await forgotten(this, this.#forgottenTexts);
-    this.removed.nightIsOver();
+    this.removed.nightIsOver(night.kind !== 'stormy' || code === 0);
     this.#concerned.clear();
     this.#forgottenTexts = [];
   }

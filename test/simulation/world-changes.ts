@@ -19,7 +19,7 @@ export class Removed {
    * conversations are theirs is found by age (docs/assumptions.md).
    */
   readonly exchanged = new Set<string>();
-  /** What came back since the last night, and goes only after one has seen it. */
+  /** What came back, and goes only after a run has seen it. */
   readonly #returned = new Set<unknown>();
   /** What others were merged into since then: only their histories say so, so that they stay until a night has read them. */
   readonly #survivors = new Set<unknown>();
@@ -47,8 +47,9 @@ export class Removed {
     if (kind === 'restoreCompany') this.#earlier.companies.pop();
   }
 
-  nightIsOver(): void {
-    this.#returned.clear();
+  /** `isRead` where its run came to its end. */
+  nightIsOver(isRead: boolean): void {
+    if (isRead) this.#returned.clear();
     for (const [kind, id] of this.#today.splice(0)) this.#earlier[kind].push(String(id));
   }
 
