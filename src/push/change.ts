@@ -116,6 +116,9 @@ export type Patch = Partial<
   >
 >;
 
+/** The source of changes that were edited on a page, in messages and in the queue. */
+export const onThePage = 'Edits on the page';
+
 /** The topic, company or person that something is about. */
 export type Reference = Pick<Change, 'entityType' | 'entityId'>;
 

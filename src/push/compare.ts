@@ -1,5 +1,5 @@
 import { valueText } from '../base/units.js';
-import type { Change, Patch, Reference, Status } from './change.js';
+import { type Change, onThePage, type Patch, type Reference, type Status } from './change.js';
 import { archivedReason, groupOf, inGroupsOf, kinds, updatedAt, type Value, type Values } from './fields.js';
 
 /** What to do about a conflict: report it and go on, or overwrite what the API has. */
@@ -200,14 +200,16 @@ export function deliveryOf({ sent, set }: Comparison, document: Remote['document
 
 /** What a change stores that is in conflict: another person changed these of its fields, and the API has these values. */
 export function conflictPatch(change: Change, fields: readonly string[], remote: Values): Patch {
-  const { wanted, base, overwrite, undoes, baseFrom } = change;
+  const { wanted, base, overwrite, undoes, baseFrom, source } = change;
   const when = overwrite
     ? 'when it was decided to overwrite it'
     : undoes.length > 0
       ? 'after the change that it undoes'
-      : baseFrom === 'file'
-        ? 'when the sheet was written'
-        : 'when it was queued';
+      : source === onThePage
+        ? 'when it was edited'
+        : baseFrom === 'file'
+          ? 'when the sheet was written'
+          : 'when it was queued';
   const line = (name: string) => {
     const goal = name in wanted ? `, and should become ${valueText(wanted[name])}` : '';
     return `${name} is now ${valueText(remote[name])}, was ${valueText(base[name])} ${when}${goal}`;

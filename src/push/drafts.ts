@@ -6,7 +6,8 @@ import { makeFolder, writeAtomicallySync } from '../base/atomic-file.js';
 import { type Clock, iso } from '../base/clock.js';
 import { StorageError } from '../base/errors.js';
 import { groupBy } from '../base/group-by.js';
-import { entityKey } from './change.js';
+import { plainWord, valueText } from '../base/units.js';
+import { entityKey, onThePage } from './change.js';
 import { isSame } from './compare.js';
 import { archivedReason, entityTypes, type Value, type Values } from './fields.js';
 import { type LeftOut, type Plan, type PlanParts, planOf, type Wish } from './plan.js';
@@ -44,9 +45,6 @@ export type DraftEdit = Readonly<z.infer<typeof editSchema>>;
 export type Draft = Readonly<Omit<z.infer<typeof draftSchema>, 'edits'>> & {
   readonly edits: readonly DraftEdit[];
 };
-
-/** The source of changes that were edited on a page, in messages and in the queue. */
-export const onThePage = 'Edits on the page';
 
 const ending = '.draft';
 
@@ -143,12 +141,21 @@ export class Drafts {
 
   #save(draft: Draft): void {
     const path = join(this.#folder, fileOf(draft.by));
-    if (draft.edits.length === 0) rmSync(path, { force: true });
+    const edits = withoutLoneReasons(draft.edits);
+    if (edits.length === 0) rmSync(path, { force: true });
     else {
       makeFolder(this.#folder);
-      writeAtomicallySync(path, JSON.stringify(draft));
+      writeAtomicallySync(path, JSON.stringify({ ...draft, edits }));
     }
   }
+}
+
+/** A reason goes with its archiving: alone, it would archive the topic, and no preview says so. */
+function withoutLoneReasons(edits: readonly DraftEdit[]): readonly DraftEdit[] {
+  const archived = new Set(
+    edits.flatMap((one) => (one.field === 'archived' && one.wanted === true ? one.entityId : [])),
+  );
+  return edits.filter((one) => one.field !== archivedReason || archived.has(one.entityId));
 }
 
 function draftIn(path: string): Draft {
@@ -178,6 +185,7 @@ export async function prepareDraft({ store, queue, settings }: PlanParts, draft:
   const { by: requestedBy, reason, edits } = draft;
   const storedOf = await storedEntitiesOf(store, edits);
   const leftOut: LeftOut[] = [];
+  const notes: string[] = [];
   const origin = {
     importId: randomUUID(),
     source: onThePage,
@@ -195,6 +203,12 @@ export async function prepareDraft({ store, queue, settings }: PlanParts, draft:
     const wanted: Values = Object.fromEntries(own.map((one) => [one.field, one.wanted]));
     const seen: Values = Object.fromEntries(own.map((one) => [one.field, one.seen]));
     const base = baseOf(seen, stored);
+    for (const name of Object.keys(seen)) {
+      const now = stored?.values[name];
+      if (now === undefined || isSame(now, base[name]) || isSame(now, wanted[name])) continue;
+      const what = `${title ?? entityId}: ${plainWord(name)} is now ${valueText(now)}, was ${valueText(base[name])} when you edited it`;
+      notes.push(`${what}. Unless you overwrite it in the draft, it will be a conflict.`);
+    }
     const baseAt =
       own
         .map(({ at }) => at)
@@ -203,8 +217,8 @@ export async function prepareDraft({ store, queue, settings }: PlanParts, draft:
     const given = { entityType, entityId, wanted, base, baseFrom: 'file', baseAt, sourceRow: null } as const;
     return [{ ...origin, ...given, title, rows: [] }];
   });
-  const nothing = { rows: [], problems: [], notes: [], isRefused: false } as const;
-  return planOf({ kind: 'import', ...origin, ...nothing, wishes, leftOut }, queue.all(), settings);
+  const nothing = { rows: [], problems: [], isRefused: false } as const;
+  return planOf({ kind: 'import', ...origin, ...nothing, notes, wishes, leftOut }, queue.all(), settings);
 }
 
 /**

@@ -111,3 +111,30 @@ it('what was seen can be taken for what is there now, one by one', () => {
   drafts.settle('anna', [second ?? ''], 'discard');
   expect(textOf(drafts.of('anna'))).toEqual(['t1 very_low high']);
 });
+
+it('a reason goes with its archiving: alone, it would archive the topic unseen', () => {
+  const { drafts } = stored();
+  const archived = {
+    entityType: 'topic',
+    entityId: 't1',
+    field: 'archived',
+    seen: false,
+    wanted: true,
+  } as const;
+  drafts.edit('anna', [
+    priority('t1', 'default', 'high'),
+    archived,
+    { ...archived, field: 'archived_reason', seen: null, wanted: 'done elsewhere' },
+  ]);
+  drafts.settle('anna', [keyOf(archived)], 'discard');
+  expect(textOf(drafts.of('anna'))).toEqual(['t1 default high']);
+});
+
+it('a preview says what a colleague has changed since it was edited', async () => {
+  const { drafts } = stored();
+  drafts.edit('anna', [priority('t1', 'very_high', 'high')]);
+  const { notes } = await prepareDraft(parts(), drafts.of('anna'));
+  expect(notes).toEqual([
+    expect.stringMatching(/: priority is now .+, was very_high when you edited it\. Unless you overwrite it/),
+  ]);
+});
