@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { sqlFile } from '../../../src/store/sql.js';
 import { openStand, type Stand } from './stand.js';
-import { by, settle, talk, topic } from './town.js';
+import { by, day, settle, talk, topic } from './town.js';
 
 let stand: Stand;
 beforeAll(async () => {
@@ -46,4 +46,23 @@ it('those who asked are people from outside, with the last thing that each said'
   expect(ann).toMatchObject({ messages: 2, companyName: 'Acme', isCompanyVip: true });
   const kinds = (await rowsOf('messages', 't')).map(({ kind, side }) => `${kind} ${side}`);
   expect(kinds).toEqual(['latest staff', 'latest external', 'latest external', 'telling external']);
+});
+
+it('what a company was told was said after it wrote, or before anybody else from outside did', async () => {
+  await talk(stand, 'others-first', 't', [by('bob', 9), by('staff', 8), by('ann', 7)]);
+  await talk(stand, 'staff-first', null, [by('staff', 6), by('ann', 5)]);
+  await talk(stand, 'after', 't', [by('ann', 5), by('staff', 4), by('staff', 3, { is_internal: true })]);
+  const inLists = (...groups: string[]) =>
+    stand.insert(
+      'group_companies',
+      groups.map((group_id) => ({ group_id, company_id: 'acme' })),
+    );
+  const told = async () => (await rowsOf('answers', 'acme')).map(({ topicId, at }) => [topicId, at]);
+  await inLists('others-first', 'staff-first');
+  expect(await told()).toEqual([[null, new Date(day(6))]]);
+  await inLists('after');
+  expect(await told()).toEqual([
+    ['t', new Date(day(4))],
+    [null, new Date(day(6))],
+  ]);
 });
