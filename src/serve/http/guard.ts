@@ -181,14 +181,13 @@ export function personOf({ person }: FastifyRequest): Person {
 }
 
 /** The person of a request that changes something. Throws HttpError for those who only read. */
-export function writerOf(request: FastifyRequest): Person {
+export function writerOf(
+  request: FastifyRequest,
+  why = 'You may look and download, but not change anything.',
+): Person {
   const person = personOf(request);
   if (person.role === 'write') return person;
-  throw new HttpError(
-    403,
-    'forbidden',
-    'You may look and download, but not change anything. Ask the people who run Signalhouse.',
-  );
+  throw new HttpError(403, 'forbidden', `${why} Ask the people who run Signalhouse.`);
 }
 
 /** Requires the token. Both sides are hashed, so that the comparison takes the same time for every input. */

@@ -9,7 +9,16 @@ import { organizationLine, organizationsPage, worstFirst } from '../page/organiz
 import { type PageContent, runPage, runsPage, statusPage } from '../page/page.js';
 import type { ScheduleView } from '../schedule/record.js';
 import type { Scheduler } from '../schedule/scheduler.js';
-import { answerTo, HttpError, hostGuard, makeRoom, refuseConnection, secure, sendPage } from './guard.js';
+import {
+  answerTo,
+  HttpError,
+  hostGuard,
+  makeRoom,
+  refuseConnection,
+  secure,
+  sendPage,
+  writerOf,
+} from './guard.js';
 import { type AccessSettings, type LoginAttempt, proxyCheck, requireLogin, visitorOf } from './login.js';
 import { type Metrics, metricsType, type ServiceMetrics, together } from './metrics.js';
 import { type Sheets, sheetRoutes } from './sheets.js';
@@ -177,8 +186,17 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       void all.register(
         async (site) => {
           const content = pages(site, { ...options, ...one });
-          if (access && one.sheets) sheetRoutes(site, one.sheets, content, logFault);
-          const { topics } = one;
+          const { topics, sheets } = one;
+          if (access && sheets)
+            void site.register(async (scope) => {
+              // Sheets have ids, titles and names as they are.
+              if (topics && !topics.canEdit)
+                scope.addHook('preHandler', async (request) => {
+                  if (request.method === 'GET')
+                    writerOf(request, 'Sheets show what the published file hides.');
+                });
+              sheetRoutes(scope, sheets, content, logFault);
+            });
           if (topics)
             void site.register(async (scope) => {
               topicRoutes(scope, topics, content, logFault);

@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from 'vitest';
 import { type RunningServer, startServer } from '../../../../src/serve/http/server.js';
+import type { Sheets } from '../../../../src/serve/http/sheets.js';
 import type { PageEdit, Topics } from '../../../../src/serve/http/topics.js';
 import type { TopicFilter, TopicLine } from '../../../../src/serve/page/topics.js';
 import { people, textOf, Visitor } from '../../../support/visiting.js';
@@ -75,10 +76,14 @@ function noted() {
   return { topics, edits, filters };
 }
 
-async function served(topics: Topics, access: readonly string[] = ['anna', 'rita']): Promise<string> {
+async function served(
+  topics: Topics,
+  access: readonly string[] = ['anna', 'rita'],
+  sheets?: Sheets,
+): Promise<string> {
   const some = people.filter(({ name }) => access.includes(name));
   const needed = some.length > 0 ? { users: some, proxies: [], userHeader: null } : undefined;
-  server = await startServer({ ...serving({ topics, access: needed }), port: 0 });
+  server = await startServer({ ...serving({ topics, sheets, access: needed }), port: 0 });
   return server.url;
 }
 
@@ -114,6 +119,22 @@ it('edits nothing where the published file has other ids', async () => {
   expect(await anna.get('/topics')).not.toContain('name="action"');
   await anna.send('/topics/draft', { action: 'clear' });
   expect([anna.status, textOf(anna.page)]).toEqual([400, expect.stringContaining('has other ids')]);
+});
+
+it('shows sheets, which have the ids, only to those who may change something where the published file has others', async () => {
+  const { topics } = noted();
+  const sheets = { history: async () => [] } as unknown as Sheets;
+  for (const canEdit of [true, false]) {
+    const url = await served({ ...topics, canEdit }, ['anna', 'rita'], sheets);
+    const statuses = [];
+    for (const name of ['anna', 'rita']) {
+      const visitor = await Visitor.of(url, name);
+      await visitor.get('/sheets');
+      statuses.push(visitor.status);
+    }
+    expect(statuses).toEqual([200, canEdit ? 200 : 403]);
+    await server?.close();
+  }
 });
 
 it('without a login on this machine, it is read and nothing is edited', async () => {
