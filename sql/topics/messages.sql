@@ -39,9 +39,12 @@ SELECT
   chosen.kind,
   said.sender_name AS name,
   said.side,
-  said.is_vip AS "isVip",
-  said.company_id AS "companyId",
-  companies.name AS "companyName",
+  coalesce(author_people.is_vip, false) AS "isVip",
+  if(
+    said.company_id IS NULL,
+    NULL,
+    { 'id': said.company_id, 'name': companies.name, 'isVip': coalesce(companies.is_vip, false) }
+  ) AS company,
   said.created_at AS "at",
   messages.content AS text,
   messages.source_name AS source,
@@ -49,5 +52,6 @@ SELECT
 FROM chosen
 JOIN said ON said.message_id = chosen.message_id
 JOIN messages ON messages.id = chosen.message_id
+LEFT JOIN author_people ON author_people.author_id = messages.author_id
 LEFT JOIN companies ON companies.id = said.company_id
 ORDER BY chosen.kind, chosen.place DESC, chosen.message_id

@@ -16,6 +16,7 @@ SELECT
   topics.linked_ticket_display_name AS "ticketName",
   topics.linked_ticket_url AS "ticketUrl",
   topics.deleted_at AS "deletedAt",
+  topics.detail_unavailable_reason AS "unavailableReason",
   coalesce(topics.merged_into_id, topics.successor_topic_id) AS "nextId",
   next.title AS "nextTitle"
 FROM topics

@@ -168,6 +168,13 @@ it('has a page for each topic and company, whose names the profile masks, and ed
       JOIN company_topics USING (topic_id)
       JOIN group_companies ON group_companies.group_id = said.group_id AND group_companies.company_id = company_topics.company_id
      WHERE company_topics.company_id = '${company}' AND side = 'staff' AND NOT said.is_internal
+       -- Not what was said while only others were there.
+       AND EXISTS (FROM message_senders AS own WHERE own.group_id = said.group_id AND own.company_id = '${company}' AND own.side = 'external')
+       AND (
+         SELECT coalesce(bool_or(other.company_id IS NOT DISTINCT FROM '${company}'), true)
+           FROM message_senders AS other
+          WHERE other.group_id = said.group_id AND other.side = 'external' AND other.created_at <= said.created_at
+       )
      GROUP BY topic_id`);
   const lines = anna.page.split('<tr>').map(textOf);
   expect(told).not.toEqual([]);
@@ -220,6 +227,14 @@ it('lists who asked for a completed topic, keeps who was told, and forgets it wi
   await anna.send(`/topics/${id}/told`, { listed: listedPeople.join('\n'), told: person });
   expect(textOf(anna.page)).toContain(`1 of ${listedPeople.length}`);
   expect(textOf(anna.page)).toContain('told by anna');
+  // A page from before changes only what was changed on it.
+  const ben = await Visitor.of(url, 'ben');
+  await ben.get(`/topics/${id}/told`);
+  await ben.send(`/topics/${id}/told`, { listed: listedPeople.join('\n'), told: '' });
+  expect(textOf(ben.page)).toContain('told by anna');
+  await ben.send(`/topics/${id}/told`, { listed: person, told: '', shown_told: person });
+  expect(textOf(ben.page)).toContain(`0 of ${listedPeople.length}`);
+  await anna.send(`/topics/${id}/told`, { listed: person, told: person });
   const bytes = new Uint8Array(await (await anna.ask(`/topics/${id}/told.csv`)).arrayBuffer());
   const { columns, rows } = await readSheet({ bytes, name: 'told.csv' });
   expect(rows).toHaveLength(listedPeople.length);

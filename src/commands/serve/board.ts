@@ -111,7 +111,9 @@ export type Found = ReadonlyMap<string, number> | null;
 export function selected(board: Board, filter: TopicFilter, found: Found): TopicLine[] {
   const words = folded(filter.q);
   const company = folded(filter.company);
-  const isOf = ({ id, name }: CompanyName) => id === filter.company || folded(name ?? '').includes(company);
+  // A sign alone, such as %, is no part of a name.
+  const has = (name: string | null, part: string) => part !== '' && folded(name ?? '').includes(part);
+  const isOf = ({ id, name }: CompanyName) => id === filter.company || has(name, company);
   const topics = board.topics.filter(
     (topic) =>
       isInState(topic, filter.state) &&
@@ -121,10 +123,7 @@ export function selected(board: Board, filter: TopicFilter, found: Found): Topic
       (!filter.growing || topic.momentum > 0) &&
       (!filter.unset || !topic.isDecided) &&
       (filter.company === '' || topic.companies.some(isOf)) &&
-      (words === '' ||
-        folded(topic.title ?? '').includes(words) ||
-        topic.id === filter.q ||
-        found?.has(topic.id) === true),
+      (filter.q === '' || has(topic.title, words) || topic.id === filter.q || found?.has(topic.id) === true),
   );
   return topics.sort(orderOf(board, filter, found)).map((topic) => {
     const companies = topic.companies.toSorted((a, b) => Number(isOf(b)) - Number(isOf(a)));

@@ -55,8 +55,8 @@ export interface Topics {
   told(id: string, reader: Person | null): Promise<Told | null>;
   /** The same as a CSV file. */
   toldFile(id: string, by: Person): Promise<SheetFile | null>;
-  /** Stores which of the people on a page were told. */
-  tell(id: string, listed: readonly string[], told: readonly string[], by: Person): Promise<void>;
+  /** Stores of people whether they were told. */
+  tell(id: string, people: readonly string[], told: readonly string[], by: Person): Promise<void>;
 }
 
 /** A topic as a page showed it, in the texts of its form. */
@@ -114,7 +114,10 @@ export function topicRoutes(
   app.post<{ Params: { id: string } }>('/topics/:id/told', async (request, reply) => {
     const by = editorOf(request);
     const { id } = request.params;
-    await topics.tell(id, fields(request, 'listed'), fields(request, 'told'), by);
+    const [told, shown] = [fields(request, 'told'), fields(request, 'shown_told')];
+    // What the page did not change may be a colleague's since.
+    const changed = fields(request, 'listed').filter((one) => told.includes(one) !== shown.includes(one));
+    await topics.tell(id, changed, told, by);
     return reply.redirect(`${app.prefix}/topics/${encodeURIComponent(id)}/told`, 303);
   });
 

@@ -73,6 +73,8 @@ export interface TopicDetails extends Edited {
     readonly ticketName: string | null;
     readonly ticketUrl: string | null;
     readonly deletedAt: Iso | null;
+    /** Why the API lists it and does not return it. */
+    readonly unavailableReason: string | null;
     /** The topic that it was merged into, or is superseded by. */
     readonly nextId: string | null;
     readonly nextTitle: string | null;
@@ -92,7 +94,7 @@ export interface TopicDetails extends Edited {
         readonly kind: 'latest' | 'telling';
         readonly side: string;
         readonly isVip: boolean;
-        readonly companyName: string | null;
+        readonly company: CompanyName | null;
       })[]
     | null;
   readonly related:
@@ -182,19 +184,25 @@ function companyPathOf(id: string): string {
   return `/companies/${encodeURIComponent(id)}`;
 }
 
-function stateSection({ topic, about, decisions }: TopicDetails, editing: Editing): Html {
+function stateSection({ topic, about, decisions, timeline }: TopicDetails, editing: Editing): Html {
   const { frame, token } = editing;
   const { id, isArchived, lifecycleState } = topic;
-  const decided = (field: string): Words => {
-    const found = decisions?.find((one) => one.field === field);
+  const saidOf = (found: { by: string | null; at: Iso } | undefined, reason: string | null = null): Words => {
     if (!found) return null;
     const by = found.by ? `by ${found.by}, ` : 'by the service, ';
-    return { note: [by, clockOf(found.at), found.reason ? `: ${found.reason}` : null] };
+    return { note: [by, clockOf(found.at), reason ? `: ${reason}` : null] };
   };
+  const decided = (field: string): Words => {
+    const found = decisions?.find((one) => one.field === field);
+    return saidOf(found, found?.reason);
+  };
+  const archivedBy = timeline
+    ?.filter(({ fields }) => fields.some(({ name }) => name === 'archived' || name === 'archived_at'))
+    .sort((one, other) => (one.at < other.at ? 1 : -1))[0];
   const gone = goneText(about, pathOf, frame);
   const control = { ...editing, token: gone === null ? token : null };
   const state = isArchived
-    ? [stateText(topic), decided('lifecycle_state'), { note: about.archivedReason }]
+    ? [stateText(topic), saidOf(archivedBy), { note: about.archivedReason }]
     : [
         fieldMenu(topic, 'lifecycle_state', lifecycleState, settableLifecycleStates, control),
         decided('lifecycle_state'),
@@ -212,7 +220,11 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
       ['lifecycle', state],
       [
         'waiting for a reply',
-        topic.waitingSince === null ? 'no conversation' : ['since ', clockOf(topic.waitingSince)],
+        topic.waitingSince !== null
+          ? ['since ', clockOf(topic.waitingSince)]
+          : gone === null
+            ? 'no conversation'
+            : null,
       ],
     ],
     frame,
@@ -235,14 +247,20 @@ function stateSection({ topic, about, decisions }: TopicDetails, editing: Editin
   return section('state', 'State', gone, marksOf(id, editing), content, tell);
 }
 
+interface Gone extends Pick<TopicDetails['about'], 'nextId' | 'nextTitle' | 'deletedAt'> {
+  readonly unavailableReason?: string | null;
+}
+
 /** The successor of a topic or company, or when it was deleted; null for one that exists. */
 function goneText(
-  { nextId, nextTitle, deletedAt }: Pick<TopicDetails['about'], 'nextId' | 'nextTitle' | 'deletedAt'>,
+  { nextId, nextTitle, deletedAt, unavailableReason = null }: Gone,
   pathTo: (id: string) => string,
   { link, times }: Frame,
 ): Html | null {
   if (nextId !== null)
     return html`<p class="problem">It is part of <a href="${link(pathTo(nextId))}">${nextTitle ?? nextId}</a> now.</p>`;
+  if (unavailableReason !== null)
+    return html`<p class="problem">The API lists it, and does not return it: ${plainWord(unavailableReason)}. It cannot be changed, and what is below may be old.</p>`;
   if (deletedAt === null) return null;
   return html`<p class="problem">The API no longer has it: deleted ${times.at(deletedAt)}.</p>`;
 }
@@ -250,11 +268,15 @@ function goneText(
 function aboutSection({ topic, about, money }: TopicDetails, frame: Frame): Html {
   const { companies, conversations, weeks, sources } = topic;
   const { summary, issueType, createdAt, ticketName, ticketUrl, keywords } = about;
-  const facts: Fact[] = [
+  // Of a topic that is in no list, these are not known.
+  const activity: Fact[] = [
     ['companies', companies.length],
     ['VIPs', vipsOf(topic)],
     ['conversations', conversations],
     ['12 weeks', sparkline(weeks)],
+  ];
+  const facts: Fact[] = [
+    ...(goneText(about, pathOf, frame) === null ? activity : []),
     ...money.map(([name, value]): Fact => [plainWord(name), value]),
     ['kind', issueType && plainWord(issueType)],
     ['created', createdAt && clockOf(createdAt)],
@@ -298,7 +320,7 @@ function askersTable(people: readonly Asker[], frame: Frame): Block {
 
 function messageList(all: NonNullable<TopicDetails['messages']>, frame: Frame): Block {
   const list = all.map((one): Words => {
-    const company = one.companyName === null ? null : `, ${one.companyName}`;
+    const company = one.company && html`, ${companyLink(one.company, frame)}`;
     const staff: Words = one.side === 'staff' ? [' ', { badge: 'staff', tone: 'quiet' }] : null;
     const name = html`<strong>${one.name ?? 'unknown'}</strong>`;
     return [name, one.isVip ? star : null, company, staff, ': ', quote(one, frame)];
@@ -334,10 +356,12 @@ function relatedTable(
   const rows = all.map(({ id, title, kind, reasons, line }): Words[] => [
     [{ path: pathOf(id), words: title ?? id }, marksOf(id, editing)],
     kinds[kind],
+    ...(line === null ? [null, null, null] : [stateText(line), line.companies.length, line.conversations]),
     (reasons ?? []).join('; '),
     ...(token === null ? [] : [kind === 'duplicate' ? archive(line, token) : null]),
   ]);
-  return { columns: ['Topic', 'How', 'Why', ...(token === null ? [] : ['Decide'])], rows };
+  const columns = ['Topic', 'How', 'Lifecycle', 'Companies#', 'Conversations#', 'Why'];
+  return { columns: [...columns, ...(token === null ? [] : ['Decide'])], rows };
 }
 
 function timelineTable(all: readonly TopicEvent[]): Block {
@@ -357,7 +381,7 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
   const isGoing = ({ lifecycleState, isOpen }: TopicLineState) => isOpen && lifecycleState === 'in_progress';
   const isListed = new Set<string | null>(asked?.map((one) => one.id));
   const answers = new Map(details.answers?.map((one) => [one.topicId, one]));
-  const otherAnswers = details.answers?.filter(({ topicId }) => !isListed.has(topicId)).slice(0, 12) ?? null;
+  const otherAnswers = details.answers?.filter(({ topicId }) => !isListed.has(topicId)) ?? null;
   const list = (key: string, name: string, nothing: string, test: (topic: TopicLineState) => boolean) => {
     const found = asked?.filter(test) ?? null;
     const heading = `${name} (${count(found?.length ?? 0)})`;
@@ -466,7 +490,7 @@ export function toldPage(content: PageContent, { topic, people }: Told): string 
   const rows = people.map((one): Row => {
     const name = one.name ?? one.id;
     const told = one.told && html`told by ${one.told.by}, ${frame.times.at(one.told.at)}`;
-    const box = html`${check('told', one.id, name, one.told !== null)}${hidden('listed', one.id)}`;
+    const box = html`${check('told', one.id, name, one.told !== null)}${hidden('listed', one.id)}${one.told && hidden('shown_told', one.id)}`;
     return [
       visitor?.role === 'write' ? box : html`${name}`,
       one.company === null ? null : companyLink(one.company, frame),

@@ -1,7 +1,7 @@
 // Makes the pages about topics quicker: what is edited goes into the draft at once, titles are searched while they are
 // typed, and everything can be done by keyboard. The pages work without it, by the same forms.
 document.documentElement.classList.add('has-script');
-const parts = ['sent', 'list', 'state', 'draft'];
+const parts = ['sent', 'list', 'state', 'related', 'draft'];
 const waitMs = 120;
 const followMs = 2_000;
 const priorities = ['very_high', 'high', 'default', 'low', 'very_low'];
@@ -26,13 +26,13 @@ function show(text, only = parts) {
   const focused = document.activeElement;
   const [name, value] = [focused?.getAttribute('name'), focused?.value];
   const isOpen = document.querySelector('#draft details')?.open ?? false;
-  const isInPart = focused?.closest('#list, #state, #draft, #sent') !== null;
+  const part = focused?.closest(parts.map((id) => `#${id}`).join())?.id;
   const main = document.getElementById('main');
   for (const id of only) {
-    const [part, next] = [document.getElementById(id), fresh.getElementById(id)];
+    const [old, next] = [document.getElementById(id), fresh.getElementById(id)];
     // A draft or a result appears, or goes away.
-    if (part && next) part.replaceWith(document.adoptNode(next));
-    else if (part) part.remove();
+    if (old && next) old.replaceWith(document.adoptNode(next));
+    else if (old) old.remove();
     else if (next)
       main.insertAdjacentElement(id === 'sent' ? 'afterbegin' : 'beforeend', document.adoptNode(next));
   }
@@ -40,9 +40,9 @@ function show(text, only = parts) {
   const details = document.querySelector('#draft details');
   if (details && isOpen) details.open = true;
   mark();
-  if (!isInPart || !name) return;
-  const again = [...document.getElementsByName(name)].find(
-    (one) => !['checkbox', 'submit'].includes(one.type) || one.value === value,
+  if (!part || !name) return;
+  const again = [...(document.getElementById(part)?.querySelectorAll('[name]') ?? [])].find(
+    (one) => one.name === name && (!['checkbox', 'submit'].includes(one.type) || one.value === value),
   );
   if (again?.type === 'text') again.value = value;
   again?.focus();
@@ -80,6 +80,7 @@ function send(form, values) {
     load(form.getAttribute('action'), { method: 'POST', body, headers: { 'x-part': 'edit' } }, [
       'list',
       'state',
+      'related',
       'draft',
     ]),
   );
@@ -98,6 +99,14 @@ async function sendForChosen(form, values) {
 
 document.addEventListener('submit', (event) => {
   const { target: form, submitter } = event;
+  if (form.closest('#related')) {
+    event.preventDefault();
+    void send(
+      form,
+      [...new FormData(form, submitter)].filter(([name]) => name !== 'token'),
+    );
+    return;
+  }
   const isForChosen = ['apply', 'archive'].includes(submitter?.value) && form.id === 'edit';
   if (!isForChosen) return;
   event.preventDefault();
@@ -117,6 +126,7 @@ const seenOf = (id) => {
 };
 
 document.addEventListener('change', ({ target }) => {
+  if (target.name === 'all') mark();
   if (target.name?.startsWith('bulk_')) target.form.elements.bulk_priority.setCustomValidity('');
   const [field, ...rest] = target.name?.split('/') ?? [];
   const id = rest.join('/');
@@ -147,8 +157,9 @@ window.addEventListener('popstate', () => location.reload());
 function mark() {
   for (const row of rows()) row.classList.toggle('current', idOf(row) === current);
   const chosen = document.querySelectorAll('input[name="topic"]:checked').length;
+  const isAll = document.querySelector('#edit input[name="all"]')?.checked;
   const selected = document.querySelector('output[name="selected"]');
-  if (selected) selected.value = `${chosen} selected`;
+  if (selected) selected.value = `${isAll ? 'all' : chosen} selected`;
 }
 
 /** Shows as much of a row as there is room for, and its link. */
