@@ -53,7 +53,7 @@ export async function doubtOfParts(context: Context, task: Task, staging: Stagin
 /**
  * Decides which messages are gone that an answer leaves out of its conversations: all of them where it has as many as its parent
  * counts, or where that count fell by as many. A list that nothing counts may show conversations in part: what it leaves out is
- * gone where no topic counts it, and the person who wrote it does not either.
+ * gone where no topic counts it, the person who wrote it does not either, and no other answer of the run showed it.
  */
 async function doubtOfMessages(context: Context, task: Task, staging: Staging): Promise<Doubt | null> {
   const { store } = context;
@@ -71,8 +71,10 @@ async function doubtOfMessages(context: Context, task: Task, staging: Staging): 
     places: shown.flatMap(({ ids, parentId }) => ids.map(() => parentId)),
   });
   if (missing.length === 0) return null;
+  const isGone = (one: (typeof missing)[number]) =>
+    now === null && one.isGone && !context.seenContent.isDisputed(one.parentId);
   if (now === null) {
-    const gone = missing.filter(({ isGone }) => isGone);
+    const gone = missing.filter(isGone);
     staging.remove(gone.map(({ id, parentId }) => ({ endpoint: 'messages', id, parentId })));
   } else {
     const groups = staging.sets.find(({ endpoint }) => endpoint === child.name)?.ids ?? [];
@@ -87,9 +89,12 @@ async function doubtOfMessages(context: Context, task: Task, staging: Staging): 
       return null;
     }
   }
-  const kept = missing.filter(({ isGone }) => now !== null || !isGone);
+  const kept = missing.filter((one) => !isGone(one));
   staging.forgetParts(child.name, new Set(kept.map(({ parentId }) => parentId)));
-  return now === null ? null : { kind: 'contradicted', message: namesLess(named, now, child.countsMessages) };
+  if (now !== null) return { kind: 'contradicted', message: namesLess(named, now, child.countsMessages) };
+  const disputed = kept.filter((one) => one.isGone).length;
+  if (disputed === 0) return null;
+  return { kind: 'short', message: `leaves out ${counted(disputed, 'message')} that another answer showed` };
 }
 
 /** Whether nothing is stored that an answer could leave out: in a first pull, what was never answered before has brought nothing. */
@@ -218,13 +223,14 @@ export async function coverageInDoubt(
   const ofSet = await doubtOfSet(context, task, staging, own, problem);
   const ofParts = await doubtOfParts(context, task, staging);
   const [doubt] = [ofSet, inParts, ofParts].filter((one) => one !== null).sort(byWeight);
-  if (!doubt) {
+  const known = `${again}${doubt?.kind}`;
+  if (!doubt || doubt.kind === 'rejected' || doubt.kind === 'short') {
     // A server that lags behind its own list: the next run asks once more.
     const reason = !hasNews && hasMoreMessages(task) ? `${again}short` : coverage.reason;
     const named = own &&
       coverage.counters && { counters: withNamed(coverage.counters, new Set(own.ids).size) };
-    const settled = { ...coverage, ...named, reason };
-    const documents = own ? await lastLost(context, task, own) : [];
+    const settled = doubt ? { ...coverage, reason: known } : { ...coverage, ...named, reason };
+    const documents = own && !ofSet ? await lastLost(context, task, own) : [];
     if (!own || documents.length === 0) return settled;
     // Until the run has read every list: another one may have them now.
     staging.keepMembers(
@@ -234,8 +240,6 @@ export async function coverageInDoubt(
     context.heldBack.set(keyOf(task), { documents, coverage: settled });
     return { ...coverage, counters: storedCounters, reason: heldBack };
   }
-  const known = `${again}${doubt.kind}`;
-  if (doubt.kind === 'rejected' || doubt.kind === 'short') return { ...coverage, reason: known };
   const stage = lastReason === known ? 'known' : isSecondReading(task) ? 'new' : 'unconfirmed';
   context.doubts.set(keyOf(task), { ...doubt, child, entityId, stage });
   // The counters stay those of the last answer that was believed.

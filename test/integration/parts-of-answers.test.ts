@@ -390,6 +390,49 @@ it('a run of some lists removes no conversation that a list which it does not re
   expect(await pulling.rows('FROM group_companies')).toEqual([]);
 });
 
+it('a list that loses a conversation and has a record that is no message loses it no sooner', async () => {
+  const person = plainPerson(1, { company, messageCount: 1, conversationCount: 1 });
+  await start({
+    people: [person],
+    companies: [plainCompany(1, { personCount: 1, messageCount: 1 })],
+    companyGroups: { 1: [plainGroup(1, by(1, 1))] },
+  });
+  await pulling.sync();
+  api.people = [{ ...person, company: null }];
+  api.companies = [plainCompany(1, { personCount: 0, messageCount: 0 })];
+  api.companyGroups = { 1: [plainGroup(2, [{ ...plainMessage(2), content: { no: 'text' } }])] };
+  api.personGroups = { 1: [plainGroup(1, by(1, 1))] };
+  expect((await pulling.sync(['--only', 'companies'])).code).toBe(3);
+  expect(await messages()).toEqual([1]);
+});
+
+it.each([1, 2])(
+  'of two lists that show a conversation, the one that shows less removes nothing: %i',
+  async (short) => {
+    const both = [1, 2];
+    const talk = plainGroup(1, [...by(1, 1, 2), ...by(2, 3)]);
+    const of = (one: number) => ({ company: { ...company, id: String(one) }, identityCount: 1 });
+    await start({
+      people: [plainPerson(1, { ...of(1), messageCount: 2 }), plainPerson(2, { ...of(2), messageCount: 1 })],
+      identities: { 1: [account(1)], 2: [account(2)] },
+      companies: both.map((one) => plainCompany(one, { personCount: 1, messageCount: 1 })),
+      companyGroups: { 1: [talk], 2: [talk] },
+    });
+    await pulling.sync();
+    expect(await messages()).toEqual([1, 2, 3]);
+    // The counter says the same as the list that shows less: perhaps an account has moved.
+    for (const one of [...api.companies, ...api.people]) one.messageCount = 1;
+    for (const one of api.companies) one.lastSeenAt = '2026-10-02T08:00:00.000Z';
+    const less = [plainGroup(1, [...by(1, 2), ...by(2, 3)])];
+    api.companyGroups[short] = less;
+    await pulling.sync();
+    expect(await messages()).toEqual([1, 2, 3]);
+    api.companyGroups = { 1: less, 2: less };
+    await pulling.sync();
+    expect(await messages()).toEqual([2, 3]);
+  },
+);
+
 it('what runs of some lists held back goes with the next one that reads everything, however many there were', async () => {
   await start({
     people: [plainPerson(1, { company, messageCount: 1, identityCount: 1 })],

@@ -19,23 +19,34 @@ export class SeenContent {
   readonly #storedLists = new Map<number, number>();
   /** The conversations that were staged since, or may be removed. */
   readonly #moved = new Set<number>();
+  /** Those that two answers of this run showed otherwise. */
+  readonly #disputed = new Set<number>();
 
   /** Whether `name` was last staged with the content of that hash, and not later than this arrival. Remembers it if not. */
   hasSeen(name: string, digest: string, { no }: Pick<Arrival, 'no'>): boolean {
     const key = numberOf(md5(name));
     const content = numberOf(digest);
     const last = this.#seen.get(key);
+    if (last && last.no > 0 && last.content !== content) this.#disputed.add(key);
     // Answers may be staged in another order than they arrived in: the latest is remembered.
     if (last && last.no > no) return false;
-    if (last?.content === content) return true;
+    if (last?.content === content) {
+      this.#seen.set(key, { content, no });
+      return true;
+    }
     // What cannot be remembered is staged each time: it would not be known which of two contents was the last one.
     if (last || this.#seen.size < mostEntries) this.#seen.set(key, { content, no });
     return false;
   }
 
-  /** Whether what is remembered of `name` is what an earlier run stored. */
+  /** Whether what is remembered of `name` is what an earlier run stored, and no answer of this one had. */
   isOfEarlierRun(name: string): boolean {
     return this.#seen.get(numberOf(md5(name)))?.no === 0;
+  }
+
+  /** Whether two answers of this run showed `name` otherwise. */
+  isDisputed(name: string): boolean {
+    return this.#disputed.has(numberOf(md5(name)));
   }
 
   /** Adds what earlier runs stored: rows of sql/sync/stored_parts.sql and sql/sync/stored_conversations.sql. */
@@ -74,6 +85,7 @@ export class SeenContent {
     this.#seen.clear();
     this.#storedLists.clear();
     this.#moved.clear();
+    this.#disputed.clear();
   }
 }
 
