@@ -277,6 +277,29 @@ it('is worked with by keyboard alone: search, select, archive, review, confirm',
   await page.context().close();
 });
 
+it('archives one duplicate after the other, and stays where they are', async () => {
+  const [{ id } = { id: '' }] = await browsing.pulling.rows<{ id: string }>(
+    "SELECT id_1 AS id FROM probable_duplicates WHERE entity_type = 'topic' GROUP BY id_1 HAVING count(*) > 2",
+  );
+  const { page, complaints } = await Member.of('cora', new Random('duplicates', 1));
+  await page.goto(`${browsing.served.url}/topics/${id}`);
+  const archive = page.locator('#related button[value="archive"]');
+  const offered = await archive.count();
+  await archive.first().focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(() => archive.count()).toBe(offered - 1);
+  await page.locator('#related button[value="archive"]:focus').waitFor();
+  await page.keyboard.press('Enter');
+  await page.locator('#draft', { hasText: 'Draft: 2 changes' }).waitFor();
+  expect(await page.evaluate('scrollY')).toBeGreaterThan(0);
+  await page.locator('#draft summary').first().click();
+  await page.locator('#draft details details summary').click();
+  await page.getByRole('button', { name: 'Discard 2 changes' }).click();
+  await expect.poll(() => page.locator('#draft').count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
 it.for([
   [1280, 800],
   [1100, 900],

@@ -378,6 +378,10 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
   const { id, name, isVip } = company;
   const editing = editingOf(frame, details);
   const open = asked?.filter(({ isOpen }) => isOpen) ?? [];
+  const edit =
+    editing.token === null || open.length === 0
+      ? null
+      : html`<p><a class="button" href="${frame.link(`/topics?company=${encodeURIComponent(id)}`)}">Edit its ${counted(open.length, 'open topic')}</a></p>`;
   const isGoing = ({ lifecycleState, isOpen }: TopicLineState) => isOpen && lifecycleState === 'in_progress';
   const isListed = new Set<string | null>(asked?.map((one) => one.id));
   const answers = new Map(details.answers?.map((one) => [one.topicId, one]));
@@ -392,7 +396,7 @@ export function companyPage(content: PageContent, details: CompanyDetails): stri
     heading: html`${name ?? id}${isVip ? star : null}`,
     isLive: false,
     script: 'topics.js',
-    main: html`${sentSection(details.sent, content, companyPathOf(id))}${companyState(details, editing)}${editing.token && html`<p><a class="button" href="${frame.link(`/topics?company=${encodeURIComponent(id)}`)}">Edit its ${counted(open.length, 'open topic')}</a></p>`}
+    main: html`${sentSection(details.sent, content, companyPathOf(id))}${companyState(details, editing)}${edit}
 ${list('going', 'What we are working on for it', 'Nothing of it is in progress.', isGoing)}
 ${list('open', 'What else it asked for and is open', 'Nothing else of it is open.', (one) => one.isOpen && !isGoing(one))}
 ${part(frame, 'waiting', 'Where it waits for a reply', details.waits, 'It waits for no reply.', waitsTable)}
@@ -436,7 +440,7 @@ function askedTable(
       one.people,
       one.messages,
       frame.times.age(one.lastAt),
-      answer === undefined ? null : quote(answer, frame),
+      answer === undefined ? null : [answer.name ?? 'unknown', ': ', quote(answer, frame)],
     ];
   });
   const columns = [
