@@ -465,8 +465,8 @@ async function toldOtherwise(simulation: Simulation): Promise<string[]> {
     if (status === 'conflict' && error?.includes('history shows that it was applied')) continue;
     const had = before.get(key);
     // The service stores other spaces as they were: nothing shows that it was executed.
-    const isAsBefore = (name: string) => spaced(had?.[name]) === spaced(wanted[name]);
-    if (status === 'failed' && had && Object.keys(wanted).every(isAsBefore)) continue;
+    const isAsBefore = (name: string) => spaced((had ?? base)[name]) === spaced(wanted[name]);
+    if (status === 'failed' && Object.keys(wanted).every(isAsBefore)) continue;
     if (!unknown.has(key) && ['failed', 'cancelled', 'superseded', 'queued', 'unchanged'].includes(status))
       found.push(`${id} is ${status}, and was executed`);
     // Nobody can see what a colleague sets between reading and writing, or before a write that was accepted is made.
