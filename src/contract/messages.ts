@@ -112,7 +112,9 @@ const group = column(
       "Title of the conversation. NULL when it has none; only a topic's list of conversations has titles.",
     ),
     startTimestamp: moment.describe('Start of the conversation (UTC). NULL when unknown.'),
-    endTimestamp: moment.describe('End of the conversation so far (UTC). NULL when unknown.'),
+    endTimestamp: moment.describe(
+      'End of the conversation so far (UTC), as the newest list says that has it: it may lag until the next sweep. NULL when unknown.',
+    ),
     archivedAt: when.describe('When it was archived (UTC). NULL when it is not archived.'),
     similarityAtAssignment: score.describe(
       'How similar it was to its topic when it was assigned, according to the topic fetched last (topic_groups has it for each topic). NULL when the API does not say.',

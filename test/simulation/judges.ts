@@ -31,6 +31,8 @@ const notShown = [
   'merges.source_name',
   ...['topic_id', 'topic_title', 'topic_type', 'topic_is_v2'].map((column) => `groups.${column}`),
   ...['topic_keywords', 'topic_sources', 'topic_linked_issue_key'].map((column) => `groups.${column}`),
+  // As the newest list says that still has it: a newer one may have let go of it.
+  'groups.end_timestamp',
   // Weeks pass by themselves.
   'people.weekly_activity',
   'companies.weekly_activity',
