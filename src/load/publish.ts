@@ -106,8 +106,9 @@ export async function publish(session: Session, parts: PublishParts): Promise<Pu
   const { published } = filesOf(dataDir);
   // Those of documents too: a table that was made again by another declaration has other rows.
   const texts = [...parts.models.documents, ...parts.models.derived].map(({ select }) => select);
-  const stamp = await stampOf(session, new Date(parts.clock.now()));
-  await makeOnce(session, 'derived', texts, () => refreshDerived(session, parts.models, stamp));
+  const now = new Date(parts.clock.now());
+  const makeDerived = async () => refreshDerived(session, parts.models, await stampOf(session, now));
+  await makeOnce(session, 'derived', texts, makeDerived);
   await makeViews(session, parts);
   const outputs = outputsOf(parts);
   const remove = ({ temporary }: Output) => {
@@ -225,15 +226,20 @@ async function copyInto(
     }
     // A snapshot is taken when everything is merged.
     const tables = await copyDatabase(session, source, target, 'appended');
-    const userViews = await inDatabase(session, target, async () => {
-      if (parts.attributes) {
-        await writeAttributes(session, parts.attributes);
-        await createViews(session, parts);
-      }
-      const created = await createUserViews(session, parts.userViews);
-      if (others.length > 0) await listFiles(session, path === recovery ? others : [...others, facts]);
-      return created;
-    });
+    const userViews = await inDatabase(
+      session,
+      target,
+      async () => {
+        if (parts.attributes) {
+          await writeAttributes(session, parts.attributes);
+          await createViews(session, parts);
+        }
+        const created = await createUserViews(session, parts.userViews);
+        if (others.length > 0) await listFiles(session, path === recovery ? others : [...others, facts]);
+        return created;
+      },
+      source,
+    );
     await session.run(`CHECKPOINT ${target}`);
     return { tables, userViews, facts };
   } finally {

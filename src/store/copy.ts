@@ -56,9 +56,14 @@ export async function databaseInUse(session: Statements): Promise<string> {
   return here?.name ?? 'worker';
 }
 
-/** Runs `work` with another attached database as the one in use. */
-export async function inDatabase<T>(session: Session, name: string, work: () => Promise<T>): Promise<T> {
-  const before = await databaseInUse(session);
+/** Runs `work` with another attached database as the one in use; `known` is the one before, where the caller knows it. */
+export async function inDatabase<T>(
+  session: Session,
+  name: string,
+  work: () => Promise<T>,
+  known?: string,
+): Promise<T> {
+  const before = known ?? (await databaseInUse(session));
   await session.run(`USE ${identifier(name)}`);
   try {
     return await work();

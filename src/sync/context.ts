@@ -97,6 +97,8 @@ export interface Context extends RunContext<SyncSettings> {
   readonly heldBack: Map<string, HeldBack>;
   /** The conversations that lists have lost in this run, by child and entity. */
   readonly lost: Map<string, readonly DocumentKey[]>;
+  /** What the lists of deleted entities have, when so many answers were added. */
+  gone: { readonly added: number; readonly documents: readonly DocumentKey[] } | null;
   /** Details that were older than the item of their list. */
   readonly lagging: Set<string>;
   /** Lists of conversations that changed, and had nothing that their topics did not bring. */
@@ -131,6 +133,7 @@ export function syncContext(
     doubts: new Map(),
     heldBack: new Map(),
     lost: new Map(),
+    gone: null,
     lagging: new Set(),
     explained: new Set(),
     unsettledConversations: new Set(),

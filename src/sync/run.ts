@@ -46,8 +46,8 @@ export async function runSync(
     return {
       afterMerge: ({ known }) => context.known.apply(known),
       async work() {
-        await clampTimes(context);
         context.isPulled = await isPulled(context);
+        await clampTimes(context);
         const planned = await context.store.all<{ rows: string }>(plannedRowsSql);
         for (const { rows } of planned) context.tally.addRows(JSON.parse(rows));
         context.known.apply(await context.store.readKnown());
@@ -159,7 +159,7 @@ async function firstPullLeft(
   isKnown: boolean,
   tasks: readonly Task[],
 ): Promise<number | null> {
-  if (await isPulled(context)) return 0;
+  if (context.isPulled) return 0;
   if (!isKnown) return null;
   return tasks.reduce((sum, { reason, requests }) => (reason === 'never' ? sum + requests : sum), 0);
 }

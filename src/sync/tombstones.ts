@@ -377,13 +377,19 @@ function documentsRemovedWith(context: Context, list: List, id: string): Promise
 
 const listsOfGoneSql = sqlFile('sync/lists_of_gone');
 
-/** The conversations in the lists of deleted topics, people and companies, as documents of those lists. */
-export function listsOfGone({ resources, store }: Context): Promise<DocumentKey[]> {
-  const lists = conversationLists(resources);
-  return store.all<DocumentKey>(listsOfGoneSql, {
-    kinds: lists.map(({ name }) => name),
-    lists: lists.map(({ list }) => list.name),
-  });
+/**
+ * The conversations in the lists of deleted topics, people and companies, as documents of those lists. Call it when all that was
+ * added is merged: until more is added, they are the same.
+ */
+export async function listsOfGone(context: Context): Promise<readonly DocumentKey[]> {
+  const { resources, store, batcher } = context;
+  if (context.gone?.added !== batcher.added) {
+    const lists = conversationLists(resources);
+    const kinds = { kinds: lists.map(({ name }) => name), lists: lists.map(({ list }) => list.name) };
+    const documents = await store.all<DocumentKey>(listsOfGoneSql, kinds);
+    context.gone = { added: batcher.added, documents };
+  }
+  return context.gone.documents;
 }
 
 const lastListsSql = sqlFile('sync/last_lists');

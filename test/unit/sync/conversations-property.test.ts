@@ -227,6 +227,7 @@ async function runAll(lists: readonly Conversations[]): Promise<Ran[]> {
     doubts: new Map(),
     heldBack: new Map(),
     lost: new Map(),
+    gone: null,
     unsettledConversations: new Set(),
     schemaDrift: new SchemaDrift(),
     seenContent: new SeenContent(),

@@ -260,6 +260,7 @@ describe('a detail', () => {
         doubts: new Map(),
         heldBack: new Map(),
         lost: new Map(),
+        gone: null,
         seenContent: new SeenContent(),
       } as unknown as Context;
       await fetchChild(context, task as Task);

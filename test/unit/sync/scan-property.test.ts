@@ -173,6 +173,7 @@ function contextOf(
     doubts: new Map(),
     heldBack: new Map(),
     lost: new Map(),
+    gone: null,
     notes: [],
   } as unknown as Context;
 }
