@@ -16,6 +16,8 @@ export class Meddler {
     undefined;
   /** The keys of the writes that were accepted and made later. */
   readonly lateKeys = new Set<string>();
+  /** The keys of the writes whose reads may have lagged behind. */
+  readonly laggedKeys = new Set<string>();
   readonly #late: { readonly sent: Sent; readonly serve: (sent: Sent) => Promise<Served> }[] = [];
   /** The last different answers about topics, by path, the oldest first. */
   readonly #answers = new Map<string, Buffer[]>();
@@ -42,6 +44,7 @@ export class Meddler {
     if (sent.method === 'PATCH' && key !== undefined) {
       if (this.how === 'among' && topicId !== undefined)
         this.beforeWrite(key, topicId, JSON.parse(String(sent.body)) as Record<string, unknown>);
+      if (this.how === 'lagging') this.laggedKeys.add(key);
       if (this.how === 'late') return this.#accepted(sent, key, serve);
     }
     const answer = await serve(sent);
