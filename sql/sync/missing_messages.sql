@@ -1,6 +1,6 @@
 -- The stored messages of conversations that an answer shows without them; `isGone`: no listed topic, which would count it, has the
--- conversation, and the person who wrote it has no more messages, by their own counter, than are stored without those. Of what is
--- marked as deleted, no counter tells whether it is still there.
+-- conversation, and the person who wrote it (`personId`) has no more messages, by their own counter, than are stored without those.
+-- Of what is marked as deleted, no counter tells whether it is still there.
 --
 --   $groups           the conversations
 --   $shown, $places   the messages that the answer shows and the conversation of each, as lists of the same length
@@ -39,13 +39,14 @@ stored AS (
   GROUP BY writers.person_id
 ),
 gone AS (
-  SELECT uncounted.id, uncounted.parent_id
+  SELECT uncounted.id, uncounted.parent_id, uncounted.person_id
   FROM uncounted
   JOIN (SELECT person_id, count(*) AS messages FROM uncounted GROUP BY person_id) AS lost USING (person_id)
   LEFT JOIN stored USING (person_id)
   JOIN main.people ON people.id = uncounted.person_id
   WHERE people.message_count <= coalesce(stored.messages, 0) - lost.messages
 )
-SELECT id, parent_id AS "parentId", (id, parent_id) IN (FROM gone) AS "isGone"
+SELECT id, parent_id AS "parentId", gone.person_id IS NOT NULL AS "isGone", gone.person_id AS "personId"
 FROM missing
+LEFT JOIN gone USING (id, parent_id)
 ORDER BY parent_id, id

@@ -8,6 +8,7 @@ import { type Child, requestFor } from '../contract/resources.js';
 import type { Coverage, DocumentKey, MemberSet } from '../load/batch.js';
 import { sqlFile } from '../store/sql.js';
 import type { Context, Doubt, OpenDoubt } from './context.js';
+import { assessor, inputOf } from './due.js';
 import type { Staging } from './staging/staging.js';
 import { coverageOf, keyOf, type Task } from './task.js';
 import { inNoOtherList } from './tombstones.js';
@@ -53,7 +54,7 @@ export async function doubtOfParts(context: Context, task: Task, staging: Stagin
 /**
  * Decides which messages are gone that an answer leaves out of its conversations: all of them where it has as many as its parent
  * counts, or where that count fell by as many. A list that nothing counts may show conversations in part: what it leaves out is
- * gone where no topic counts it, the person who wrote it does not either, and no other answer of the run showed it.
+ * gone where no topic counts it, the person whose account wrote it does not either, and no other answer of the run showed it.
  */
 async function doubtOfMessages(context: Context, task: Task, staging: Staging): Promise<Doubt | null> {
   const { store } = context;
@@ -65,14 +66,15 @@ async function doubtOfMessages(context: Context, task: Task, staging: Staging): 
   const isWhole = now !== null && named >= now;
   if (isWhole) staging.setWhole(shown, true);
   if (isWhole || canMissNothing(context, task)) return null;
-  const missing = await store.all<{ id: string; parentId: string; isGone: boolean }>(missingMessagesSql, {
+  const missing = await store.all<Missing>(missingMessagesSql, {
     groups: shown.map(({ parentId }) => parentId),
     shown: shown.flatMap(({ ids }) => ids),
     places: shown.flatMap(({ ids, parentId }) => ids.map(() => parentId)),
   });
   if (missing.length === 0) return null;
-  const isGone = (one: (typeof missing)[number]) =>
-    now === null && one.isGone && !context.seenContent.isDisputed(one.parentId);
+  const areAccountsDue = accountsDue(context);
+  const isGone = ({ isGone, personId, parentId }: Missing) =>
+    now === null && isGone && !areAccountsDue(personId) && !context.seenContent.isDisputed(parentId);
   if (now === null) {
     const gone = missing.filter(isGone);
     staging.remove(gone.map(({ id, parentId }) => ({ endpoint: 'messages', id, parentId })));
@@ -92,9 +94,29 @@ async function doubtOfMessages(context: Context, task: Task, staging: Staging): 
   const kept = missing.filter((one) => !isGone(one));
   staging.forgetParts(child.name, new Set(kept.map(({ parentId }) => parentId)));
   if (now !== null) return { kind: 'contradicted', message: namesLess(named, now, child.countsMessages) };
-  const disputed = kept.filter((one) => one.isGone).length;
-  if (disputed === 0) return null;
-  return { kind: 'short', message: `leaves out ${counted(disputed, 'message')} that another answer showed` };
+  const unsure = kept.filter((one) => one.isGone).length;
+  return unsure === 0
+    ? null
+    : { kind: 'short', message: `leaves out ${counted(unsure, 'message')} that may be there` };
+}
+
+/** A message that an answer leaves out; `personId` is who has its account, where their counter says that it is gone. */
+interface Missing {
+  readonly id: string;
+  readonly parentId: string;
+  readonly isGone: boolean;
+  readonly personId: string | null;
+}
+
+/** Whether the accounts of somebody are still to be read: until then, their counter may say less because one of them moved. */
+function accountsDue(context: Context): (personId: string | null) => boolean {
+  const { resources, known, clock } = context;
+  const child = resources.children.find(({ name }) => name === 'person_identities');
+  const assess = assessor(inputOf(context, []), new Date(clock.now()));
+  return (personId) => {
+    const person = known.entity('people', personId ?? '');
+    return child !== undefined && person !== undefined && assess(child, person).reason !== null;
+  };
 }
 
 /** Whether nothing is stored that an answer could leave out: in a first pull, what was never answered before has brought nothing. */

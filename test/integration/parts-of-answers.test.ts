@@ -406,6 +406,34 @@ it('a list that loses a conversation and has a record that is no message loses i
   expect(await messages()).toEqual([1]);
 });
 
+it('a message that a list leaves out stays while its account may have moved to somebody else', async () => {
+  const of = (one: number, messages: number, accounts: number) =>
+    plainPerson(one, {
+      company: { ...company, id: String(one) },
+      messageCount: messages,
+      identityCount: accounts,
+    });
+  const companies = (...counts: number[]) =>
+    counts.map((messageCount, at) => plainCompany(at + 1, { personCount: 1, messageCount }));
+  const talk = [plainGroup(1, by(1, 1))];
+  await start({
+    people: [of(1, 1, 1), of(2, 0, 1)],
+    identities: { 1: [account(1)], 2: [account(2)] },
+    companies: companies(1, 0),
+    companyGroups: { 1: talk },
+  });
+  await pulling.sync();
+  expect(await messages()).toEqual([1]);
+  [api.people, api.companies] = [[of(1, 0, 0), of(2, 1, 2)], companies(0, 1)];
+  api.identities = { 1: [], 2: [account(2), account(1)] };
+  api.companyGroups = { 2: [plainGroup(1, [])] };
+  await pulling.sync();
+  expect(await messages()).toEqual([1]);
+  api.companyGroups = { 2: talk };
+  await pulling.sync();
+  expect(await messages()).toEqual([1]);
+});
+
 it.each([1, 2])(
   'of two lists that show a conversation, the one that shows less removes nothing: %i',
   async (short) => {
