@@ -11,6 +11,7 @@ SELECT
   topics.priority_reasoning AS "priorityReasoning",
   topics.lifecycle_state AS "lifecycleState",
   topics.lifecycle_state_confidence AS confidence,
+  topics.archived_at AS "archivedAt",
   topics.archived_reason AS "archivedReason",
   topics.created_at AS "createdAt",
   topics.linked_ticket_display_name AS "ticketName",

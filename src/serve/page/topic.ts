@@ -68,6 +68,7 @@ export interface TopicDetails extends Edited {
     readonly keywords: readonly string[] | null;
     readonly priorityReasoning: string | null;
     readonly confidence: number | null;
+    readonly archivedAt: Iso | null;
     readonly archivedReason: string | null;
     readonly createdAt: Iso | null;
     readonly ticketName: string | null;
@@ -187,22 +188,16 @@ function companyPathOf(id: string): string {
 function stateSection({ topic, about, decisions, timeline }: TopicDetails, editing: Editing): Html {
   const { frame, token } = editing;
   const { id, isArchived, lifecycleState } = topic;
-  const saidOf = (found: { by: string | null; at: Iso } | undefined, reason: string | null = null): Words => {
-    if (!found) return null;
-    const by = found.by ? `by ${found.by}, ` : 'by the service, ';
-    return { note: [by, clockOf(found.at), reason ? `: ${reason}` : null] };
-  };
   const decided = (field: string): Words => {
     const found = decisions?.find((one) => one.field === field);
-    return saidOf(found, found?.reason);
+    if (!found) return null;
+    const by = found.by ? `by ${found.by}, ` : 'by the service, ';
+    return { note: [by, clockOf(found.at), found.reason ? `: ${found.reason}` : null] };
   };
-  const archivedBy = timeline
-    ?.filter(({ fields }) => fields.some(({ name }) => name === 'archived' || name === 'archived_at'))
-    .sort((one, other) => (one.at < other.at ? 1 : -1))[0];
   const gone = goneText(about, pathOf, frame);
   const control = { ...editing, token: gone === null ? token : null };
   const state = isArchived
-    ? [stateText(topic), saidOf(archivedBy), { note: about.archivedReason }]
+    ? [stateText(topic), archivedNote(about, timeline), { note: about.archivedReason }]
     : [
         fieldMenu(topic, 'lifecycle_state', lifecycleState, settableLifecycleStates, control),
         decided('lifecycle_state'),
@@ -245,6 +240,17 @@ function stateSection({ topic, about, decisions, timeline }: TopicDetails, editi
       ? html`<p><a class="button" href="${frame.link(`${pathOf(id)}/told`)}">Tell those who asked</a></p>`
       : null;
   return section('state', 'State', gone, marksOf(id, editing), content, tell);
+}
+
+/** When a topic was archived, and by whom where an event of that minute says it. */
+function archivedNote({ archivedAt }: TopicDetails['about'], timeline: TopicDetails['timeline']): Words {
+  if (archivedAt === null) return null;
+  const isArchiving = ({ at, by, fields }: TopicEvent) =>
+    by !== null &&
+    Math.abs(Date.parse(at) - Date.parse(archivedAt)) < 60_000 &&
+    fields.some(({ name }) => name === 'archived' || name === 'archived_at');
+  const by = timeline?.find(isArchiving)?.by;
+  return { note: [by ? `by ${by}, ` : null, clockOf(archivedAt)] };
 }
 
 interface Gone extends Pick<TopicDetails['about'], 'nextId' | 'nextTitle' | 'deletedAt'> {
@@ -336,14 +342,15 @@ const kinds = {
 
 function relatedTable(
   all: NonNullable<TopicDetails['related']>,
-  { topic }: TopicDetails,
+  { topic, about }: TopicDetails,
   editing: Editing,
 ): Block {
   const { token, frame, list } = editing;
   const willBeArchived = (id: string) =>
     list.drafts.own.some((one) => one.entityId === id && one.field === 'archived' && one.to === 'yes');
   // Two topics are not archived as duplicates of each other.
-  const isKept = !topic.isArchived && !willBeArchived(topic.id);
+  const isGone = goneText(about, pathOf, frame) !== null;
+  const isKept = !isGone && !topic.isArchived && !willBeArchived(topic.id);
   const reason = `duplicate of ${topic.title ?? topic.id}`.slice(0, 500);
   const archive = (line: TopicLine | null, token: string) =>
     line === null || line.isArchived || willBeArchived(line.id) || !isKept
