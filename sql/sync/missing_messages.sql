@@ -1,6 +1,6 @@
 -- The stored messages of conversations that an answer shows without them; `isGone`: no listed topic, which would count it, has the
 -- conversation, and the person who wrote it (`personId`) has no more messages, by their own counter, than are stored without those.
--- Of what is marked as deleted, no counter tells whether it is still there.
+-- No counter tells whether a message that is marked as deleted is still there.
 --
 --   $groups           the conversations
 --   $shown, $places   the messages that the answer shows and the conversation of each, as lists of the same length

@@ -97,7 +97,7 @@ export interface Context extends RunContext<SyncSettings> {
   readonly heldBack: Map<string, HeldBack>;
   /** The conversations that lists have lost in this run, by child and entity. */
   readonly lost: Map<string, readonly DocumentKey[]>;
-  /** What the lists of deleted entities have, when so many answers were added. */
+  /** The conversations in lists of deleted entities, and how many answers had been added when they were read. */
   gone: { readonly added: number; readonly documents: readonly DocumentKey[] } | null;
   /** Details that were older than the item of their list. */
   readonly lagging: Set<string>;

@@ -72,9 +72,8 @@ async function doubtOfMessages(context: Context, task: Task, staging: Staging): 
     places: shown.flatMap(({ ids, parentId }) => ids.map(() => parentId)),
   });
   if (missing.length === 0) return null;
-  const areAccountsDue = accountsDue(context);
   const isGone = ({ isGone, personId, parentId }: Missing) =>
-    now === null && isGone && !areAccountsDue(personId) && !context.seenContent.isDisputed(parentId);
+    now === null && isGone && !areAccountsDue(context, personId) && !context.seenContent.isDisputed(parentId);
   if (now === null) {
     const gone = missing.filter(isGone);
     staging.remove(gone.map(({ id, parentId }) => ({ endpoint: 'messages', id, parentId })));
@@ -108,15 +107,13 @@ interface Missing {
   readonly personId: string | null;
 }
 
-/** Whether the accounts of somebody are still to be read: until then, their counter may say less because one of them moved. */
-function accountsDue(context: Context): (personId: string | null) => boolean {
+/** Whether a person's accounts are due: until they are read, the person's counter may be lower only because an account moved. */
+function areAccountsDue(context: Context, personId: string | null): boolean {
   const { resources, known, clock } = context;
   const child = resources.children.find(({ name }) => name === 'person_identities');
-  const assess = assessor(inputOf(context, []), new Date(clock.now()));
-  return (personId) => {
-    const person = known.entity('people', personId ?? '');
-    return child !== undefined && person !== undefined && assess(child, person).reason !== null;
-  };
+  const person = known.entity('people', personId ?? '');
+  if (!child || !person) return false;
+  return assessor(inputOf(context, []), new Date(clock.now()))(child, person).reason !== null;
 }
 
 /** Whether nothing is stored that an answer could leave out: in a first pull, what was never answered before has brought nothing. */
@@ -282,10 +279,11 @@ async function lastLost(
 ): Promise<DocumentKey[]> {
   if (task.child.answer.form !== 'conversations' || canMissNothing(context, task)) return [];
   const now = new Set(ids);
-  const lost = (await storedMembers(context, { endpoint, parentId })).filter((id) => !now.has(id));
-  const documents = lost.map((id) => ({ endpoint, id, parentId }));
+  const stored = await storedMembers(context, { endpoint, parentId });
+  const lost = new Set(stored.filter((id) => !now.has(id)));
+  const documents = [...lost].map((id) => ({ endpoint, id, parentId }));
   context.lost.set(keyOf(task), documents);
-  const ofThese = [...context.lost.values()].flat().filter(({ id }) => lost.includes(id));
+  const ofThese = [...context.lost.values()].flatMap((all) => all.filter(({ id }) => lost.has(id)));
   const last = new Set(await inNoOtherList(context, ofThese));
   return documents.filter(({ id }) => last.has(id));
 }

@@ -223,7 +223,7 @@ function summarySection(sheet: SheetDetails, frame: Frame): Html {
     plan ? null : html`<p>${stateOf(sheet)}</p>${whenSent(sheet, content, times)}`,
     plan && factsHtml(quietRows(plan), frame),
     actions(sheet, content),
-    sheet.state === 'cancelled' ? quiet('Nothing was sent. A draft stays as it is.') : null,
+    sheet.state === 'cancelled' ? quiet('Nothing was sent. Drafts are unchanged.') : null,
     backLink(frame),
     quiet(html`Requested by ${by ?? 'not named'}, ${times.at(at)}`),
   );

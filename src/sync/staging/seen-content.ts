@@ -19,7 +19,7 @@ export class SeenContent {
   readonly #storedLists = new Map<number, number>();
   /** The conversations that were staged since, or may be removed. */
   readonly #moved = new Set<number>();
-  /** Those that two answers of this run showed otherwise. */
+  /** Those of which two answers of this run had different contents. */
   readonly #disputed = new Set<number>();
 
   /** Whether `name` was last staged with the content of that hash, and not later than this arrival. Remembers it if not. */
@@ -44,7 +44,7 @@ export class SeenContent {
     return this.#seen.get(numberOf(md5(name)))?.no === 0;
   }
 
-  /** Whether two answers of this run showed `name` otherwise. */
+  /** Whether two answers of this run had different contents of `name`. */
   isDisputed(name: string): boolean {
     return this.#disputed.has(numberOf(md5(name)));
   }
